@@ -1,0 +1,101 @@
+"""What the answer to one call means: settle it, or keep it as a late result."""
+
+from ledger.attempt import Attempt, AttemptOutcome
+from ledger.compare import Judgement, Verdict, judge
+from ledger.contract import ErrorClass, ProviderContract
+from ledger.draft import Draft
+from ledger.effect import Effect, LateResult
+from ledger.event import EventKind
+from ledger.provider import Findings, ProviderFault, ProviderRecord
+from ledger.settle import (
+    reopen_unknown,
+    settle_accepted,
+    settle_confirmed,
+    settle_conflict,
+    settle_found,
+    settle_rejected,
+    settle_unknown,
+    with_outcome,
+)
+from ledger.transitions import EffectState
+
+
+def settle_record(
+    draft: Draft,
+    contract: ProviderContract,
+    effect: Effect,
+    record: ProviderRecord,
+    judgement: Judgement | None,
+) -> None:
+    """Settle a call that returned a record; ``judgement`` is what the read-back said of it."""
+    accepted = settle_accepted(draft, effect, record, "the provider answered with its record")
+    if not contract.confirmed_by_read:
+        own = judge(accepted, Findings(records=(record,), complete=True))
+        if own.verdict is Verdict.MATCH:
+            settle_confirmed(draft, accepted, record, "acceptance is the provider's last word")
+        else:
+            settle_conflict(draft, accepted, own)
+    elif judgement is not None and judgement.verdict not in (Verdict.ABSENT, Verdict.INCOMPLETE):
+        settle_found(draft, accepted, judgement)
+
+
+def settle_fault(
+    draft: Draft, contract: ProviderContract, effect: Effect, fault: ProviderFault
+) -> None:
+    """Settle a call that returned no record, by the provider's own error table."""
+    error_class = contract.classify(fault.kind, fault.status, fault.code)
+    words = str(fault)
+    # A refusal speaks only for its own attempt: an earlier one may have been carried out.
+    earlier_unknown = any(found.was_ever_unknown for found in effect.attempts[:-1])
+    if error_class is ErrorClass.KEY_CONFLICT:
+        judgement = Judgement(
+            verdict=Verdict.CONFLICT,
+            reason="the provider knows this key with another request; no other key was tried",
+        )
+        settle_conflict(draft, with_outcome(effect, AttemptOutcome.REFUSED, words), judgement)
+    elif error_class is ErrorClass.REFUSED and not earlier_unknown:
+        settle_rejected(draft, effect, f"the provider refused: {words}", words)
+    elif error_class is ErrorClass.NOT_REACHED and not earlier_unknown:
+        draft.move_effect(
+            with_outcome(effect, AttemptOutcome.NOT_REACHED, words),
+            EffectState.PLANNED,
+            EventKind.EFFECT_NOT_REACHED,
+            f"the request had no effect: {words}",
+        )
+    else:
+        settle_unknown(draft, effect, f"no answer that proves anything: {words}", words)
+
+
+def keep_late_result(
+    draft: Draft, effect: Effect, attempt: Attempt, record: ProviderRecord
+) -> None:
+    """Keep what a worker learned after its claim was gone, so that reconcile can use it."""
+    known_ids = {late.record.record_id for late in effect.late_results}
+    if effect.evidence is not None:
+        known_ids.add(effect.evidence.record_id)
+    if record.record_id in known_ids:
+        return
+    late = LateResult(attempt_id=attempt.attempt_id, record=record, learned_at_ms=draft.now_ms)
+    effect = effect.model_copy(update={"late_results": (*effect.late_results, late)})
+    draft.put_effect(effect)
+    draft.note(
+        EventKind.LATE_RESULT_RECORDED,
+        "a worker without a claim learned of a record",
+        subject=effect.effect_id,
+        prior=effect.state,
+        state=effect.state,
+        details={"record_id": record.record_id, "attempt_id": attempt.attempt_id},
+    )
+    if effect.state in (EffectState.PLANNED, EffectState.REJECTED):
+        # Absence was proven, or a later attempt refused, and yet a record exists.
+        reopen_unknown(draft, effect, "a record appeared after its absence was proven")
+        if not draft.ledger.run.is_open:
+            draft.send_to_review(f"{effect.operation}: a record appeared after the run was closed")
+    elif effect.state is EffectState.CONFIRMED:
+        draft.move_effect(
+            effect,
+            EffectState.CONTRADICTED,
+            EventKind.EFFECT_CONFLICT,
+            "a second record for one effect",
+        )
+        draft.send_to_review(f"{effect.operation}: the provider holds a second record")

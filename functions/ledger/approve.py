@@ -1,0 +1,240 @@
+"""Ask a person for one exact yes, and write the answer down before anything acts on it."""
+
+from enum import StrEnum
+
+from ledger.approval import Approval, ApprovalState
+from ledger.authorise import approval_payload, bound_from_request
+from ledger.checkpoint import Checkpoint
+from ledger.draft import Draft
+from ledger.effect import Evidence
+from ledger.errors import RequestRefused, RetryLater
+from ledger.event import Actor, EventKind
+from ledger.idempotency import FIRST_INSTANCE, approval_id_for, effect_id_for
+from ledger.ports import Ports
+from ledger.run import RunLedger
+from ledger.task import Task, check_may_act
+from ledger.transitions import EffectState, RunState
+from ledger.update import update
+from ledger.workflow import WorkflowDefinition
+
+# A customer asked a third time in vain is not the one who can help; a person should look.
+MAX_REQUESTS = 3
+LEDGER = "ledger"
+
+
+class Decision(StrEnum):
+    """What a person may answer."""
+
+    APPROVE = "approve"
+    DECLINE = "decline"
+
+
+def request_approval(
+    ports: Ports, definition: WorkflowDefinition, task: Task, checkpoint: str, task_token: str
+) -> RunLedger:
+    """Return the run with a decision requested, or already made.
+
+    A pending request is asked again with the new token only; the customer sees one request. When
+    there is nothing left to wait for, the execution's own doorbell is rung at once.
+    """
+
+    def decide(draft: Draft) -> None:
+        check_may_act(draft.ledger, task)
+        if lapse_approval(draft) or _covers(draft, definition):
+            return
+        pending = draft.ledger.pending_approval()
+        if pending is not None and not pending.expired(draft.now_ms):
+            _wait_again(draft, pending, task_token)
+        else:
+            _ask(draft, definition, checkpoint, task_token)
+
+    ledger = update(ports, task.run_id, task.actor, decide)
+    if ledger.run.state is not RunState.AWAITING_APPROVAL:
+        ports.doorbell.ring(task_token)
+    return ledger
+
+
+def _covers(draft: Draft, definition: WorkflowDefinition) -> bool:
+    """Return whether the newest approval lets every write that is still to be made go ahead.
+
+    The same question as before the write itself: a yes that is good here and not there would send
+    the execution round in circles.
+    """
+    approval = draft.ledger.newest_approval()
+    if approval is None:
+        return False
+    run = draft.ledger.run
+    for operation in definition.operations:
+        effect_id = effect_id_for(run.run_id, operation.name, FIRST_INSTANCE)
+        effect = draft.ledger.effect(effect_id)
+        if not operation.needs_approval or (effect and effect.state is EffectState.CONFIRMED):
+            continue
+        bound = effect.bound if effect else bound_from_request(operation, run.request)
+        if approval.refusal(operation.name, bound, effect_id, run.workflow, draft.now_ms):
+            return False
+    return True
+
+
+def _wait_again(draft: Draft, pending: Approval, task_token: str) -> None:
+    """Wait for the decision that was asked for already, behind a new token."""
+    reason = "a new execution waits for the same decision"
+    if pending.task_token != task_token:
+        draft.put_approval(pending.model_copy(update={"task_token": task_token}))
+        draft.note(EventKind.APPROVAL_WAIT_RENEWED, reason, subject=pending.approval_id)
+    if draft.ledger.run.state is not RunState.AWAITING_APPROVAL:
+        draft.move_run(RunState.AWAITING_APPROVAL, EventKind.APPROVAL_WAIT_RENEWED, reason)
+
+
+def _ask(draft: Draft, definition: WorkflowDefinition, checkpoint: str, task_token: str) -> None:
+    asked = len(draft.ledger.approvals)
+    if asked >= MAX_REQUESTS:
+        draft.send_to_review(f"the customer was asked {asked} times without a usable yes")
+        return
+    payload = approval_payload(definition, draft.ledger.run.request)
+    approval = Approval(
+        approval_id=approval_id_for(draft.ledger.run.run_id, asked + 1),
+        workflow=definition.version,
+        checkpoint=checkpoint,
+        payload=payload,
+        digest=Approval.payload_digest(definition.version, payload),
+        requested_at_ms=draft.now_ms,
+        expires_at_ms=draft.now_ms + definition.approval_lifetime_seconds * 1000,
+        task_token=task_token,
+    )
+    draft.put_approval(approval)
+    draft.move_run(
+        RunState.AWAITING_APPROVAL,
+        EventKind.APPROVAL_REQUESTED,
+        "the customer is asked for exactly this",
+    )
+
+
+def decide_approval(
+    ports: Ports, run_id: str, approval_id: str, shown_digest: str, decision: Decision, actor: Actor
+) -> RunLedger:
+    """Return the run with the decision recorded; the first decision wins.
+
+    Raises RequestRefused when the request is unknown, expired, already decided otherwise, or when
+    ``shown_digest`` is not the digest of what was asked. Nothing acts before it is recorded.
+    """
+
+    def decide(draft: Draft) -> None:
+        approval = draft.ledger.approval(approval_id)
+        if approval is None:
+            raise RequestRefused("approval-not-found", "There is no such approval request.")
+        if shown_digest != approval.digest:
+            raise RequestRefused(
+                "digest-mismatch",
+                "The digest is not that of the payload on record. Read the run again and show "
+                "the customer what it says now.",
+            )
+        if _is_repeat(approval, decision, actor):
+            return
+        _check_open(draft, approval)
+        if decision is Decision.APPROVE:
+            _grant(draft, approval, actor)
+        else:
+            _decline(draft, approval, actor)
+
+    ledger = update(ports, run_id, actor, decide)
+    _wake(ports, ledger, approval_id)
+    return ledger
+
+
+def _is_repeat(approval: Approval, decision: Decision, actor: Actor) -> bool:
+    wanted = ApprovalState.APPROVED if decision is Decision.APPROVE else ApprovalState.DECLINED
+    return approval.state is wanted and approval.decided_by == actor.actor_id
+
+
+def _check_open(draft: Draft, approval: Approval) -> None:
+    if approval.state is not ApprovalState.PENDING:
+        raise RequestRefused(
+            "already-decided", f"This request was already {approval.state}; nothing was changed."
+        )
+    if approval.expired(draft.now_ms):
+        raise RequestRefused(
+            "approval-expired", "The request has expired; nothing was started. Ask for a new one."
+        )
+    if draft.ledger.run.state is not RunState.AWAITING_APPROVAL:
+        raise RequestRefused(
+            "not-awaiting-approval",
+            f"The run is {draft.ledger.run.state} and waits for no decision.",
+        )
+
+
+def _grant(draft: Draft, approval: Approval, actor: Actor) -> None:
+    draft.put_approval(
+        approval.model_copy(
+            update={
+                "state": ApprovalState.APPROVED,
+                "decided_by": actor.actor_id,
+                "decided_at_ms": draft.now_ms,
+            }
+        )
+    )
+    # The execution has yet to wake: until it reports in, the sweeper looks soon.
+    draft.move_run(
+        RunState.ACTIVE,
+        EventKind.APPROVAL_GRANTED,
+        "the customer approved exactly this",
+        execution_started=False,
+    )
+    draft.reach(
+        Checkpoint(
+            name=approval.checkpoint,
+            evidence=Evidence(
+                source=LEDGER,
+                record_id=approval.approval_id,
+                provider_status=ApprovalState.APPROVED,
+                fields={"digest": approval.digest, "decided_by": actor.actor_id},
+                read_at_ms=draft.now_ms,
+            ),
+            reached_at_ms=draft.now_ms,
+        ),
+        "a person said yes",
+    )
+
+
+def _decline(draft: Draft, approval: Approval, actor: Actor) -> None:
+    draft.put_approval(
+        approval.model_copy(
+            update={
+                "state": ApprovalState.DECLINED,
+                "decided_by": actor.actor_id,
+                "decided_at_ms": draft.now_ms,
+            }
+        )
+    )
+    if any(found.state is not EffectState.PLANNED for found in draft.ledger.effects):
+        draft.note(EventKind.APPROVAL_DECLINED, "declined", subject=approval.approval_id)
+        draft.send_to_review("the customer declined after part of the work was done")
+        return
+    draft.close_run(
+        RunState.CLOSED, EventKind.APPROVAL_DECLINED, "the customer declined; nothing was done"
+    )
+
+
+def _wake(ports: Ports, ledger: RunLedger, approval_id: str) -> None:
+    approval = ledger.approval(approval_id)
+    if approval is None or approval.task_token is None:
+        return
+    try:
+        ports.doorbell.ring(approval.task_token)
+    except RetryLater:
+        # The decision is on record and the run is due within the start deadline: the sweeper
+        # continues it. The person's answer must not fail because a bell did.
+        return
+
+
+def lapse_approval(draft: Draft) -> bool:
+    """Send the run to review when its request ran out unanswered. Return whether it did."""
+    pending = draft.ledger.pending_approval()
+    if (
+        draft.ledger.run.state is not RunState.AWAITING_APPROVAL
+        or pending is None
+        or not pending.expired(draft.now_ms)
+    ):
+        return False
+    draft.note(EventKind.APPROVAL_LAPSED, "nobody decided in time", subject=pending.approval_id)
+    draft.send_to_review("the customer did not decide in time")
+    return True

@@ -1,0 +1,84 @@
+"""The check made now, before every consequential write, that it is still allowed."""
+
+from collections.abc import Mapping
+
+from ledger.canonical import digest
+from ledger.effect import Effect
+from ledger.errors import ProviderUnavailable, ReviewRequired
+from ledger.ports import Ports
+from ledger.provider import Authority, ProviderFault
+from ledger.record import Scalar
+from ledger.run import RunLedger
+from ledger.workflow import Operation, WorkflowDefinition
+
+
+def bound_fields(operation: Operation, ledger: RunLedger) -> dict[str, Scalar]:
+    """Return the fields that identify the write, from the request, the version and evidence.
+
+    Raises ReviewRequired when evidence that the write must quote is missing.
+    """
+    bound = bound_from_request(operation, ledger.run.request)
+    for name, checkpoint_name, evidence_field in operation.evidence_fields:
+        checkpoint = ledger.proven(checkpoint_name)
+        if checkpoint is None:
+            raise ReviewRequired(f"{operation.name} needs {checkpoint_name}, which is not proven.")
+        if evidence_field == "record_id":
+            bound[name] = checkpoint.evidence.record_id
+        else:
+            bound[name] = checkpoint.evidence.fields[evidence_field]
+    return bound
+
+
+def bound_from_request(operation: Operation, request: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    """Return the bound fields that the request and the version alone decide."""
+    return {name: request[name] for name in operation.request_fields} | dict(operation.fixed)
+
+
+def approval_payload(
+    definition: WorkflowDefinition, request: Mapping[str, Scalar]
+) -> dict[str, dict[str, Scalar]]:
+    """Return what a person is shown and asked: every write that needs a yes, field by field."""
+    return {
+        operation.name: bound_from_request(operation, request)
+        for operation in definition.operations
+        if operation.needs_approval
+    }
+
+
+def missing_grant(effect: Effect, operation: Operation, ledger: RunLedger, now_ms: int) -> str:
+    """Return why the newest approval does not cover the effect; empty when it does."""
+    if not operation.needs_approval:
+        return ""
+    approval = ledger.newest_approval()
+    if approval is None:
+        return "nothing was approved yet"
+    refusal = approval.refusal(
+        operation.name, effect.bound, effect.effect_id, ledger.run.workflow, now_ms
+    )
+    return refusal or ""
+
+
+def check_consequence(effect: Effect, consequence: Mapping[str, Scalar]) -> None:
+    """Raise ReviewRequired when the frozen bytes would do something else than was approved."""
+    approved = {name: effect.bound.get(name) for name in consequence}
+    if digest(approved) != digest(dict(consequence)):
+        raise ReviewRequired(
+            f"The frozen request of {effect.effect_id} differs from its approved fields; "
+            "nothing was sent."
+        )
+
+
+def read_authority(
+    ports: Ports, provider: str, bound: Mapping[str, Scalar], personal: Mapping[str, str]
+) -> Authority:
+    """Return whether customer and target allow the write now, from the system that owns them.
+
+    Raises ProviderUnavailable when that system cannot be read; nothing was sent.
+    """
+    try:
+        return ports.providers[provider].authority(bound, personal)
+    except ProviderFault as fault:
+        raise ProviderUnavailable(
+            f"{provider} could not be read to check authority ({fault}); nothing was sent, "
+            "the same call may be repeated."
+        ) from fault

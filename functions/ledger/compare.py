@@ -1,0 +1,95 @@
+"""Judge what a provider holds against what was approved, field by field."""
+
+from enum import StrEnum
+
+from ledger.effect import Effect
+from ledger.provider import Findings, ProviderRecord, RecordStatus
+from ledger.record import Record
+
+# What a reviewer can read at a glance, and far below any item limit.
+MAX_CANDIDATES = 10
+
+
+class Verdict(StrEnum):
+    """What a look-up shows about one effect."""
+
+    MATCH = "match"
+    PENDING = "pending"
+    FAILED = "failed"
+    CONFLICT = "conflict"
+    ABSENT = "absent"
+    INCOMPLETE = "incomplete"
+
+
+VERDICT_OF = {
+    RecordStatus.DONE: Verdict.MATCH,
+    RecordStatus.PENDING: Verdict.PENDING,
+    RecordStatus.FAILED: Verdict.FAILED,
+}
+
+
+class Judgement(Record):
+    """A verdict, its reason in words, and the records it rests on."""
+
+    verdict: Verdict
+    reason: str
+    record: ProviderRecord | None = None
+    candidates: tuple[ProviderRecord, ...] = ()
+
+
+def judge(effect: Effect, findings: Findings) -> Judgement:
+    """Return what ``findings`` prove about ``effect``.
+
+    A record is ours only by our mark. One that matches in every field but carries no mark might
+    be ours or a colleague's: that is a person's question, whichever way it looks.
+    """
+    ours = [found for found in findings.records if found.mark == effect.effect_id]
+    if len(ours) > 1:
+        return Judgement(
+            verdict=Verdict.CONFLICT,
+            reason=f"{len(ours)} records carry this effect's mark; there should be one",
+            candidates=tuple(ours[:MAX_CANDIDATES]),
+        )
+    if ours:
+        return _judge_ours(effect, ours[0])
+    lookalikes = [
+        found
+        for found in findings.records
+        if found.mark is None
+        and found.status is not RecordStatus.FAILED
+        and not differing_fields(effect, found)
+    ]
+    if lookalikes:
+        return Judgement(
+            verdict=Verdict.CONFLICT,
+            reason="found without our mark: a record equal to the approved one that we cannot "
+            "prove to be ours",
+            candidates=tuple(lookalikes[:MAX_CANDIDATES]),
+        )
+    if not findings.complete:
+        return Judgement(verdict=Verdict.INCOMPLETE, reason="not every page could be read")
+    return Judgement(verdict=Verdict.ABSENT, reason="a complete read shows no record of ours")
+
+
+def differing_fields(effect: Effect, record: ProviderRecord) -> tuple[str, ...]:
+    """Return the names of bound fields in which ``record`` differs from what was approved."""
+    return tuple(
+        name for name, wanted in sorted(effect.bound.items()) if record.fields.get(name) != wanted
+    )
+
+
+def _judge_ours(effect: Effect, record: ProviderRecord) -> Judgement:
+    differing = differing_fields(effect, record)
+    if differing:
+        return Judgement(
+            verdict=Verdict.CONFLICT,
+            reason=f"found with our mark, but different in: {', '.join(differing)}",
+            record=record,
+            candidates=(record,),
+        )
+    verdict = VERDICT_OF[record.status]
+    if verdict is Verdict.MATCH:
+        reason = "found with our mark, equal in every approved field"
+    else:
+        reason = f"the provider says {record.provider_status}"
+    return Judgement(verdict=verdict, reason=reason, record=record)

@@ -1,0 +1,175 @@
+"""A draft of one transaction: every state it changes gets its event, numbered without gaps."""
+
+from ledger.approval import Approval
+from ledger.checkpoint import Checkpoint
+from ledger.due import next_look_at_ms
+from ledger.effect import Effect
+from ledger.event import Actor, Event, EventKind
+from ledger.record import Scalar
+from ledger.run import PersonalFields, Run, RunLedger
+from ledger.store import Change
+from ledger.transitions import EffectState, RunState, check_effect_move, check_run_move
+
+
+class Draft:
+    """What one writer wants to change, against the ledger as it was read."""
+
+    def __init__(self, ledger: RunLedger, actor: Actor, now_ms: int, commit_id: str) -> None:
+        """Start from ``ledger``; nothing is written before the store commits ``change()``."""
+        self.actor = actor
+        self.now_ms = now_ms
+        self._commit_id = commit_id
+        self._base_sequence = ledger.run.sequence
+        self._run = ledger.run
+        self._effects = {found.effect_id: found for found in ledger.effects}
+        self._approvals = {found.approval_id: found for found in ledger.approvals}
+        self._checkpoints = {found.name: found for found in ledger.checkpoints}
+        self._changed_effects: set[str] = set()
+        self._changed_approvals: set[str] = set()
+        self._changed_checkpoints: set[str] = set()
+        self._events: list[Event] = []
+        self._personal: PersonalFields | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether there is nothing to write."""
+        return not self._events
+
+    @property
+    def ledger(self) -> RunLedger:
+        """Return the run as it will be once committed."""
+        return RunLedger(
+            run=self._run,
+            effects=tuple(self._effects.values()),
+            approvals=tuple(self._approvals.values()),
+            checkpoints=tuple(self._checkpoints.values()),
+        )
+
+    def note(
+        self,
+        kind: EventKind,
+        reason: str,
+        *,
+        subject: str = "",
+        prior: str = "",
+        state: str = "",
+        details: dict[str, Scalar] | None = None,
+    ) -> None:
+        """Append an event."""
+        self._run = self._run.model_copy(update={"sequence": self._run.sequence + 1})
+        self._events.append(
+            Event(
+                run_id=self._run.run_id,
+                sequence=self._run.sequence,
+                at_ms=self.now_ms,
+                kind=kind,
+                actor=self.actor,
+                reason=reason,
+                workflow=self._run.workflow,
+                epoch=self._run.epoch,
+                commit_id=self._commit_id,
+                subject=subject,
+                prior_state=prior,
+                state=state,
+                details=details or {},
+            )
+        )
+
+    def set_run(self, **updates: object) -> None:
+        """Change fields of the head other than its state."""
+        self._run = Run.model_validate({**dict(self._run), **updates})
+
+    def move_run(self, state: RunState, kind: EventKind, reason: str, **updates: object) -> None:
+        """Move the run, with its event. Raises InvariantBroken for a move not in the table."""
+        prior = self._run.state
+        check_run_move(prior, state)
+        self.set_run(state=state, **updates)
+        self.note(kind, reason, subject=self._run.run_id, prior=prior, state=state)
+
+    def send_to_review(self, reason: str, *, recovers: bool = False) -> None:
+        """Move the run to review. A review that would have ended by itself then no longer does."""
+        if self._run.state is RunState.REVIEW:
+            if self._run.review_recovers and not recovers:
+                self.set_run(review_reason=reason, review_recovers=False)
+                self.note(EventKind.REVIEW_REQUIRED, reason, subject=self._run.run_id)
+            return
+        self.move_run(
+            RunState.REVIEW,
+            EventKind.REVIEW_REQUIRED,
+            reason,
+            review_reason=reason,
+            review_recovers=recovers,
+            closed_at_ms=None,
+        )
+
+    def close_run(self, state: RunState, kind: EventKind, reason: str) -> None:
+        """Move the run to one of its ends."""
+        self.move_run(state, kind, reason, closed_at_ms=self.now_ms)
+
+    def put_effect(self, effect: Effect) -> None:
+        """Write an effect without moving its state; the caller notes why."""
+        self._effects[effect.effect_id] = effect
+        self._changed_effects.add(effect.effect_id)
+
+    def move_effect(
+        self,
+        effect: Effect,
+        state: EffectState,
+        kind: EventKind,
+        reason: str,
+        *,
+        details: dict[str, Scalar] | None = None,
+        **updates: object,
+    ) -> Effect:
+        """Move an effect, with its event. Raises InvariantBroken for a move not in the table."""
+        check_effect_move(effect.state, state)
+        moved = Effect.model_validate({**dict(effect), **updates, "state": state})
+        self.put_effect(moved)
+        self.note(
+            kind,
+            reason,
+            subject=effect.effect_id,
+            prior=effect.state,
+            state=state,
+            details=details,
+        )
+        return moved
+
+    def put_approval(self, approval: Approval) -> None:
+        """Write an approval; the caller notes why."""
+        self._approvals[approval.approval_id] = approval
+        self._changed_approvals.add(approval.approval_id)
+
+    def reach(self, checkpoint: Checkpoint, reason: str) -> None:
+        """Write a checkpoint with its event. Evidence of the same record is kept as it is."""
+        known = self._checkpoints.get(checkpoint.name)
+        if known is not None and known.evidence.record_id == checkpoint.evidence.record_id:
+            return
+        self._checkpoints[checkpoint.name] = checkpoint
+        self._changed_checkpoints.add(checkpoint.name)
+        self.note(
+            EventKind.CHECKPOINT_REACHED,
+            reason,
+            subject=checkpoint.name,
+            details={"record_id": checkpoint.evidence.record_id},
+        )
+
+    def put_personal(self, fields: dict[str, str]) -> None:
+        """Write the run's personal fields into their one erasable place."""
+        self._personal = PersonalFields(run_id=self._run.run_id, fields=fields)
+
+    def change(self) -> Change:
+        """Return the transaction, with the time at which the sweeper next looks."""
+        self._run = self._run.model_copy(
+            update={"due_at_ms": next_look_at_ms(self.ledger, self.now_ms)}
+        )
+        return Change(
+            commit_id=self._commit_id,
+            expected_sequence=self._base_sequence,
+            run=self._run,
+            effects=tuple(self._effects[key] for key in sorted(self._changed_effects)),
+            approvals=tuple(self._approvals[key] for key in sorted(self._changed_approvals)),
+            checkpoints=tuple(self._checkpoints[key] for key in sorted(self._changed_checkpoints)),
+            events=tuple(self._events),
+            personal=self._personal,
+        )

@@ -1,0 +1,56 @@
+"""When somebody has to look at a run again. The one place that computes ``due_at_ms``."""
+
+from ledger.effect import Effect
+from ledger.run import RunLedger
+from ledger.transitions import EffectState, RunState
+
+# The start call and the first Lambda take seconds; a minute later something was lost.
+START_DEADLINE_SECONDS = 60
+# A run in review waits for a person; once a day is a reminder, more is noise.
+REVIEW_REMINDER_SECONDS = 24 * 3600
+# Every commit moves the due time on by at least this, so one tick gives a run to one sweeper.
+MIN_LOOK_INTERVAL_SECONDS = 30
+# First look after an unfinished record; doubles with every read.
+FIRST_READ_WAIT_SECONDS = 5
+# A provider that is down for long, or that cannot be asked at all, is not asked more often.
+MAX_READ_WAIT_SECONDS = 6 * 3600
+
+
+def read_wait_seconds(effect: Effect) -> int:
+    """Return how long to wait before the next read of an unsettled effect (doubling, capped)."""
+    doublings = min(effect.reconcile_reads, 13)  # past the cap already, and no number grows large
+    return min(FIRST_READ_WAIT_SECONDS << doublings, MAX_READ_WAIT_SECONDS)
+
+
+def next_look_at_ms(ledger: RunLedger, now_ms: int) -> int | None:
+    """Return when the sweeper should look, None for a closed run."""
+    run = ledger.run
+    if not run.is_open:
+        return None
+    soonest = now_ms + MIN_LOOK_INTERVAL_SECONDS * 1000
+    return max(soonest, _wanted_look_at_ms(ledger, now_ms))
+
+
+def _wanted_look_at_ms(ledger: RunLedger, now_ms: int) -> int:
+    run = ledger.run
+    looks = [_effect_look_at_ms(effect, now_ms) for effect in ledger.unsettled_effects()]
+    pending = ledger.pending_approval()
+    if run.state is RunState.AWAITING_APPROVAL and pending is not None:
+        return min([*looks, pending.expires_at_ms])
+    if looks and (run.state is RunState.ACTIVE or run.review_recovers):
+        return min(looks)
+    if run.state is RunState.REVIEW:
+        return now_ms + REVIEW_REMINDER_SECONDS * 1000
+    if not run.execution_started:
+        return now_ms + START_DEADLINE_SECONDS * 1000
+    return now_ms + run.progress_deadline_seconds * 1000
+
+
+def _effect_look_at_ms(effect: Effect, now_ms: int) -> int:
+    if effect.state is EffectState.ATTEMPTING and effect.last_attempt is not None:
+        return effect.last_attempt.lease_until_ms
+    overdue_at_ms = effect.overdue_at_ms()
+    next_read_at_ms = now_ms + read_wait_seconds(effect) * 1000
+    if overdue_at_ms is not None and overdue_at_ms > now_ms:
+        return min(overdue_at_ms, next_read_at_ms)
+    return next_read_at_ms

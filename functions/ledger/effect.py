@@ -1,0 +1,117 @@
+"""An effect: one intended outside write, its key, its frozen request and what is proven of it."""
+
+import json
+from typing import cast
+
+from ledger.attempt import Attempt
+from ledger.canonical import canonical_bytes, digest
+from ledger.errors import ReviewRequired
+from ledger.provider import ProviderRecord
+from ledger.record import Record, Scalar
+from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState
+
+# DynamoDB refuses items over 400 KB; a request that size is a mistake, not a refund.
+MAX_REQUEST_BYTES = 64 * 1024
+
+
+class Evidence(Record):
+    """What was read from the system that owns the record, and when."""
+
+    source: str
+    record_id: str
+    provider_status: str
+    fields: dict[str, Scalar]
+    read_at_ms: int
+
+
+class FrozenRequest(Record):
+    """The exact parameters of a write, fixed before the first attempt and replayed unchanged."""
+
+    body: str
+    digest: str
+
+    @classmethod
+    def create(cls, params: dict[str, object]) -> "FrozenRequest":
+        """Return ``params`` in canonical form with their digest."""
+        return cls(body=canonical_bytes(params).decode(), digest=digest(params))
+
+    def stored_params(self) -> dict[str, object]:
+        """Return the parameters for reading, which an altered byte cannot turn into a write."""
+        return cast("dict[str, object]", json.loads(self.body))
+
+    def params(self) -> dict[str, object]:
+        """Return the parameters. Raises ReviewRequired when the stored bytes were altered."""
+        decoded = self.stored_params()
+        if digest(decoded) != self.digest:
+            raise ReviewRequired("The frozen request no longer matches its digest; do not send it.")
+        return decoded
+
+
+class LateResult(Record):
+    """What a worker learned after it had lost its claim."""
+
+    attempt_id: str
+    record: ProviderRecord
+    learned_at_ms: int
+
+
+class Effect(Record):
+    """One intended outside write of a run."""
+
+    effect_id: str
+    operation: str
+    provider: str
+    instance: int
+    """Which intended occurrence within the run: two honest equal refunds differ here."""
+
+    state: EffectState
+    bound: dict[str, Scalar]
+    request: FrozenRequest
+    idempotency_key: str
+    generation: int
+    """Counts keys. A key past the provider's lifetime protects nothing and is never reused."""
+
+    checkpoint: str
+    """The checkpoint that this effect, once confirmed, proves."""
+
+    approval_id: str | None
+    recovery_deadline_seconds: int
+    pending_deadline_seconds: int
+    attempts: tuple[Attempt, ...] = ()
+    key_first_used_at_ms: int | None = None
+    key_protects_until_ms: int | None = None
+    unsettled_since_ms: int | None = None
+    """Since when the provider has owed an answer (unknown) or an end (accepted)."""
+
+    absence_reads_at_ms: tuple[int, ...] = ()
+    """When complete reads found nothing, each apart from the last by the settle window."""
+
+    reconcile_reads: int = 0
+    overdue: bool = False
+    evidence: Evidence | None = None
+    candidates: tuple[Evidence, ...] = ()
+    """Records that may or may not be ours, for the person who reviews a conflict."""
+
+    late_results: tuple[LateResult, ...] = ()
+
+    @property
+    def last_attempt(self) -> Attempt | None:
+        """Return the newest attempt, None before the first claim."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def unsettled(self) -> bool:
+        """Return whether the provider has to be read before anything else happens."""
+        return self.state in UNSETTLED_EFFECT_STATES
+
+    def claim_is_live(self, now_ms: int) -> bool:
+        """Return whether a worker may still be inside a call."""
+        return self.last_attempt is not None and now_ms < self.last_attempt.lease_until_ms
+
+    def overdue_at_ms(self) -> int | None:
+        """Return when somebody has to be told, None while nothing is owed."""
+        if self.unsettled_since_ms is None:
+            return None
+        pending = self.state is EffectState.ACCEPTED
+        deadline = self.pending_deadline_seconds if pending else self.recovery_deadline_seconds
+        return self.unsettled_since_ms + deadline * 1000

@@ -1,0 +1,211 @@
+"""The write protocol: authorise, claim, call, read back, settle.
+
+Between any two of these steps the process may die. Each step leaves the ledger such that a later
+reader concludes no more than is proven:
+
+* before the claim nothing was sent;
+* after the claim the effect is ``attempting``, and once its claim has lapsed ``unknown``;
+* after the settlement it is what the provider's own record says.
+"""
+
+from dataclasses import dataclass
+
+from ledger.answer import keep_late_result, settle_fault, settle_record
+from ledger.authorise import check_consequence, read_authority
+from ledger.claim import LEDGER_WRITE_MARGIN_SECONDS, check_can_begin, claim
+from ledger.compare import Judgement, judge
+from ledger.contract import ProviderContract
+from ledger.draft import Draft
+from ledger.effect import Effect
+from ledger.errors import (
+    EffectPending,
+    EffectUnknown,
+    InvariantBroken,
+    ProviderUnavailable,
+    ReviewRequired,
+    TooLittleTime,
+)
+from ledger.plan import existing_or_planned
+from ledger.ports import Ports, TimeLeft
+from ledger.provider import ProviderCall, ProviderFault, ProviderRecord
+from ledger.task import Task, check_may_act
+from ledger.transitions import EffectState, RunState
+from ledger.update import load, update
+from ledger.workflow import Operation, WorkflowDefinition
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What one call brought: a record, or a fault."""
+
+    record: ProviderRecord | None = None
+    fault: ProviderFault | None = None
+
+
+def perform(
+    ports: Ports,
+    time_left: TimeLeft,
+    definition: WorkflowDefinition,
+    task: Task,
+    operation_name: str,
+) -> Effect:
+    """Return the confirmed effect of an operation, making the write at most once.
+
+    Called again after it succeeded, it returns the same effect and sends nothing.
+
+    Raises:
+        ApprovalNeeded: no valid approval covers exactly this write.
+        EffectUnknown, EffectPending: reconcile first.
+        ReviewRequired: a person has to look.
+        StaleExecution: a newer execution owns the run.
+        RetryLater: nothing was begun; the same call may be repeated.
+    """
+    try:
+        return _performed(ports, time_left, definition.operation(operation_name), task)
+    except ReviewRequired as required:
+        # A stage that asks for a review which is not on record would be sent straight back here.
+        _record_review(ports, task, str(required))
+        raise
+
+
+def _performed(ports: Ports, time_left: TimeLeft, operation: Operation, task: Task) -> Effect:
+    ledger = load(ports, task.run_id)
+    effect = existing_or_planned(ports, operation, ledger)
+    if effect.state is EffectState.CONFIRMED:
+        return effect
+    check_may_act(ledger, task)
+    check_can_begin(effect, ports.clock.now_ms())
+    contract = ports.providers[operation.provider].contract
+    _check_time(time_left, contract)
+    personal = _personal_fields(ports, task, contract)
+    check_consequence(effect, ports.providers[effect.provider].consequence(effect.request.params()))
+    authority = read_authority(ports, effect.provider, effect.bound, personal)
+    if not authority.allowed:
+        raise ReviewRequired(f"{operation.name} is not allowed: {authority.reason}")
+    claimed = claim(ports, operation, task, effect, authority.snapshot)
+    if claimed.state is EffectState.CONFIRMED:
+        return claimed
+    _check_lease(ports, contract, claimed)
+    call = ProviderCall(
+        run_id=task.run_id,
+        effect_id=claimed.effect_id,
+        idempotency_key=claimed.idempotency_key,
+        bound=claimed.bound,
+        params=claimed.request.params(),
+        personal=personal,
+    )
+    answer = _call(ports, claimed, call)
+    judgement = _read_back(ports, contract, claimed, call, answer)
+    return _settle(ports, contract, task, claimed, answer, judgement)
+
+
+def _check_time(time_left: TimeLeft, contract: ProviderContract) -> None:
+    # Authority read, call and read-back may each take the full timeout.
+    needed_ms = (3 * contract.call_timeout_seconds + LEDGER_WRITE_MARGIN_SECONDS) * 1000
+    if time_left.remaining_ms() < needed_ms:
+        raise TooLittleTime(
+            f"{time_left.remaining_ms()} ms are left and {needed_ms} ms may be needed to call "
+            f"{contract.provider} and write down the answer; nothing was sent."
+        )
+
+
+def _check_lease(ports: Ports, contract: ProviderContract, claimed: Effect) -> None:
+    """Raise EffectUnknown when the claim could lapse inside the call: somebody else may begin."""
+    attempt = claimed.last_attempt
+    ends_at_ms = ports.clock.now_ms() + contract.call_timeout_seconds * 1000
+    if attempt is None or ends_at_ms > attempt.lease_until_ms:
+        raise EffectUnknown(
+            f"Claiming {claimed.effect_id} took too long; nothing was sent under this claim."
+        )
+
+
+def _personal_fields(ports: Ports, task: Task, contract: ProviderContract) -> dict[str, str]:
+    if not contract.personal_fields:
+        return {}
+    stored = ports.store.personal(task.run_id)
+    fields = stored.fields if stored else {}
+    if any(name not in fields for name in contract.personal_fields):
+        raise ReviewRequired(f"{contract.provider} needs personal fields that are erased.")
+    return {name: fields[name] for name in contract.personal_fields}
+
+
+def _record_review(ports: Ports, task: Task, reason: str) -> None:
+    def decide(draft: Draft) -> None:
+        run = draft.ledger.run
+        on_record = run.state is RunState.REVIEW
+        if run.epoch == task.epoch and run.is_open and not on_record:
+            draft.send_to_review(reason)
+
+    update(ports, task.run_id, task.actor, decide)
+
+
+def _call(ports: Ports, effect: Effect, call: ProviderCall) -> _Answer:
+    try:
+        return _Answer(record=ports.providers[effect.provider].call(call))
+    except ProviderFault as fault:
+        return _Answer(fault=fault)
+
+
+def _read_back(
+    ports: Ports, contract: ProviderContract, effect: Effect, call: ProviderCall, answer: _Answer
+) -> Judgement | None:
+    """Return what a separate read says about an accepted write, None when none could be made."""
+    if answer.record is None or not contract.confirmed_by_read:
+        return None
+    try:
+        return judge(effect, ports.providers[effect.provider].look_up(call))
+    except ProviderFault:
+        # The acceptance is kept; reconcile makes the read that failed here.
+        return None
+
+
+def _settle(
+    ports: Ports,
+    contract: ProviderContract,
+    task: Task,
+    claimed: Effect,
+    answer: _Answer,
+    judgement: Judgement | None,
+) -> Effect:
+    """Return the confirmed effect, or raise what its settled state means for the stage."""
+    if claimed.last_attempt is None:
+        raise InvariantBroken("A call was made without a claim.")
+    attempt = claimed.last_attempt
+
+    def decide(draft: Draft) -> None:
+        effect = draft.ledger.effect(claimed.effect_id)
+        if effect is None:
+            raise InvariantBroken(f"The claimed effect {claimed.effect_id} is gone.")
+        holds_claim = (
+            effect.state is EffectState.ATTEMPTING
+            and effect.last_attempt is not None
+            and effect.last_attempt.attempt_id == attempt.attempt_id
+            and draft.ledger.run.epoch == task.epoch
+        )
+        if not holds_claim:
+            if answer.record is not None:
+                keep_late_result(draft, effect, attempt, answer.record)
+        elif answer.record is not None:
+            settle_record(draft, contract, effect, answer.record, judgement)
+        elif answer.fault is not None:
+            settle_fault(draft, contract, effect, answer.fault)
+
+    settled = update(ports, task.run_id, task.actor, decide)
+    effect = settled.effect(claimed.effect_id)
+    if effect is None:
+        raise InvariantBroken(f"The settled effect {claimed.effect_id} is gone.")
+    return _meaning(effect)
+
+
+def _meaning(effect: Effect) -> Effect:
+    match effect.state:
+        case EffectState.CONFIRMED:
+            return effect
+        case EffectState.ACCEPTED:
+            raise EffectPending(f"{effect.operation} is accepted and not yet confirmed.")
+        case EffectState.PLANNED:
+            raise ProviderUnavailable(f"{effect.operation} never reached {effect.provider}.")
+        case EffectState.ATTEMPTING | EffectState.UNKNOWN:
+            raise EffectUnknown(f"The answer about {effect.operation} was lost; read first.")
+        case _:
+            raise ReviewRequired(f"{effect.operation} is {effect.state}; a person has to look.")

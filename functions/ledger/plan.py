@@ -1,0 +1,48 @@
+"""Intend a write: fix its id, its key and its exact bytes before anything is sent."""
+
+from ledger.authorise import bound_fields
+from ledger.effect import MAX_REQUEST_BYTES, Effect, FrozenRequest
+from ledger.errors import ReviewRequired
+from ledger.idempotency import FIRST_INSTANCE, effect_id_for, idempotency_key_for
+from ledger.ports import Ports
+from ledger.provider import Intent
+from ledger.run import RunLedger
+from ledger.transitions import EffectState
+from ledger.workflow import Operation
+
+
+def existing_or_planned(ports: Ports, operation: Operation, ledger: RunLedger) -> Effect:
+    """Return the operation's effect as stored, or a new one that is not written yet.
+
+    Raises ReviewRequired when the request is larger than a ledger item may hold, or needs
+    evidence that is not there.
+    """
+    run_id = ledger.run.run_id
+    effect_id = effect_id_for(run_id, operation.name, FIRST_INSTANCE)
+    existing = ledger.effect(effect_id)
+    if existing is not None:
+        return existing
+    bound = bound_fields(operation, ledger)
+    provider = ports.providers[operation.provider]
+    request = FrozenRequest.create(
+        provider.compose(
+            Intent(run_id=run_id, effect_id=effect_id, operation=operation.name, bound=bound)
+        )
+    )
+    if len(request.body.encode()) > MAX_REQUEST_BYTES:
+        raise ReviewRequired(f"The request of {operation.name} is too large to be kept.")
+    return Effect(
+        effect_id=effect_id,
+        operation=operation.name,
+        provider=operation.provider,
+        instance=FIRST_INSTANCE,
+        state=EffectState.PLANNED,
+        bound=bound,
+        request=request,
+        idempotency_key=idempotency_key_for(run_id, operation.name, bound, FIRST_INSTANCE, 1),
+        generation=1,
+        checkpoint=operation.checkpoint,
+        approval_id=None,
+        recovery_deadline_seconds=provider.contract.recovery_deadline_seconds,
+        pending_deadline_seconds=provider.contract.pending_deadline_seconds,
+    )

@@ -1,0 +1,238 @@
+"""Find out from the provider what happened to an unsettled effect. Writes nothing outside.
+
+The order is fixed: query by our mark, compare, confirm on a match, stop on a conflict, and allow a
+further attempt only when absence is proven and the provider's contract permits a replay.
+"""
+
+from enum import StrEnum
+
+from ledger.attempt import AttemptOutcome
+from ledger.compare import Judgement, Verdict, judge
+from ledger.contract import LookUp, ProviderContract
+from ledger.draft import Draft
+from ledger.due import read_wait_seconds
+from ledger.effect import Effect
+from ledger.event import Actor, EventKind
+from ledger.ports import Ports
+from ledger.provider import Findings, ProviderCall, ProviderFault
+from ledger.record import Record
+from ledger.run import RunLedger
+from ledger.settle import (
+    end_recovered_review,
+    settle_conflict,
+    settle_found,
+    settle_unknown,
+    with_outcome,
+)
+from ledger.transitions import EffectState, RunState
+from ledger.update import load, update
+
+# A state machine's wait: long enough to be cheap, short enough that a person is not kept.
+MAX_WAIT_SECONDS = 300
+
+
+# Verdicts that rest on a record with our mark.
+OURS = frozenset({Verdict.MATCH, Verdict.PENDING, Verdict.FAILED})
+
+
+class Standing(StrEnum):
+    """Where a run stands after its unsettled effects were looked up."""
+
+    SETTLED = "settled"
+    WAIT = "wait"
+    REVIEW = "review"
+
+
+class Outcome(Record):
+    """What reconciling a run came to, and how long to wait before reading again."""
+
+    standing: Standing
+    wait_seconds: int = 0
+
+
+def reconcile_run(ports: Ports, run_id: str, actor: Actor) -> Outcome:
+    """Return where the run stands after every unsettled effect was looked up once.
+
+    Raises LedgerMoved or LedgerUnavailable; reading again later is always safe.
+    """
+    for effect in load(ports, run_id).unsettled_effects():
+        reconcile_effect(ports, run_id, effect.effect_id, actor)
+    return outcome_of(load(ports, run_id), ports)
+
+
+def outcome_of(ledger: RunLedger, ports: Ports) -> Outcome:
+    """Return the outcome as the ledger shows it."""
+    if ledger.run.state is RunState.REVIEW:
+        return Outcome(standing=Standing.REVIEW)
+    waits = [
+        _wait_seconds(effect, ports.providers[effect.provider].contract, ports.clock.now_ms())
+        for effect in ledger.unsettled_effects()
+    ]
+    if not waits:
+        return Outcome(standing=Standing.SETTLED)
+    return Outcome(standing=Standing.WAIT, wait_seconds=min(max(1, *waits), MAX_WAIT_SECONDS))
+
+
+def reconcile_effect(ports: Ports, run_id: str, effect_id: str, actor: Actor) -> None:
+    """Look one effect up and write down what was found."""
+    seen = load(ports, run_id).effect(effect_id)
+    if seen is None or not seen.unsettled:
+        return
+    contract = ports.providers[seen.provider].contract
+    # A read shows nothing about the time after it began, however late its result is written down.
+    read_at_ms = ports.clock.now_ms()
+    found = _look_up(ports, contract, run_id, seen)
+
+    def decide(draft: Draft) -> None:
+        effect = draft.ledger.effect(effect_id)
+        if effect is None or not effect.unsettled:
+            return  # settled by somebody else while we read
+        if isinstance(found, Judgement) and found.verdict in OURS:
+            _apply_found(draft, effect, found)
+        elif effect == seen and not effect.claim_is_live(read_at_ms):
+            # Anything else is only about the effect as it was when the read began, and while a
+            # call may still be running it is about nothing.
+            _apply_not_ours(draft, contract, _lapsed(draft, effect), found, read_at_ms)
+
+    update(ports, run_id, actor, decide)
+
+
+def _look_up(
+    ports: Ports, contract: ProviderContract, run_id: str, effect: Effect
+) -> Judgement | ProviderFault:
+    if contract.look_up is LookUp.NONE:
+        return _judge_late_results(effect)
+    call = ProviderCall(
+        run_id=run_id,
+        effect_id=effect.effect_id,
+        idempotency_key=effect.idempotency_key,
+        bound=effect.bound,
+        params=effect.request.stored_params(),
+    )
+    try:
+        return judge(effect, ports.providers[effect.provider].look_up(call))
+    except ProviderFault as fault:
+        return fault
+
+
+def _judge_late_results(effect: Effect) -> Judgement:
+    """Judge a provider that cannot be asked by what workers or its event feed told us."""
+    told = tuple(late.record for late in effect.late_results)
+    return judge(effect, Findings(records=told, complete=False))
+
+
+def _apply_found(draft: Draft, effect: Effect, judgement: Judgement) -> None:
+    """Apply what a record of ours shows: it is true whatever else has happened meanwhile."""
+    if effect.state is EffectState.ACCEPTED and judgement.verdict is Verdict.PENDING:
+        _note_read(draft, effect, judgement.reason)
+    else:
+        settle_found(draft, _lapsed(draft, effect), judgement)
+
+
+def _apply_not_ours(
+    draft: Draft,
+    contract: ProviderContract,
+    effect: Effect,
+    found: Judgement | ProviderFault,
+    read_at_ms: int,
+) -> None:
+    if isinstance(found, ProviderFault):
+        reason = f"the provider could not be read: {found}"
+        _put_read(draft, effect, EventKind.RECONCILE_READ_FAILED, reason)
+    elif found.verdict is Verdict.CONFLICT:
+        settle_conflict(draft, effect, found)
+    elif found.verdict is Verdict.INCOMPLETE or not contract.absence_can_be_proven:
+        _note_read(draft, effect, found.reason)
+    elif effect.state is EffectState.ACCEPTED:
+        _apply_vanished(draft, contract, effect, read_at_ms)
+    else:
+        _count_absence(draft, contract, effect, read_at_ms)
+
+
+def _lapsed(draft: Draft, effect: Effect) -> Effect:
+    """Return the effect as unknown when the worker that attempted it is not coming back."""
+    if effect.state is not EffectState.ATTEMPTING:
+        return effect
+    return settle_unknown(draft, effect, "no answer of its worker is on record")
+
+
+def _apply_vanished(
+    draft: Draft, contract: ProviderContract, effect: Effect, read_at_ms: int
+) -> None:
+    accepted_at_ms = effect.unsettled_since_ms or 0
+    if read_at_ms - accepted_at_ms < contract.settle_window_seconds * 1000:
+        _note_read(draft, effect, "the accepted record does not show yet")
+        return
+    reason = "the provider accepted a record and no longer shows it"
+    settle_conflict(draft, effect, Judgement(verdict=Verdict.CONFLICT, reason=reason))
+
+
+def _count_absence(
+    draft: Draft, contract: ProviderContract, effect: Effect, read_at_ms: int
+) -> None:
+    reads = effect.absence_reads_at_ms
+    if effect.late_results:
+        reason = "a worker was told of a record that the provider does not show"
+        settle_conflict(draft, effect, Judgement(verdict=Verdict.CONFLICT, reason=reason))
+        return
+    if reads and read_at_ms - reads[-1] < contract.settle_window_seconds * 1000:
+        return  # too soon after the last read to count as another
+    reads = (*reads, read_at_ms)
+    if len(reads) < contract.absence_reads:
+        counted = effect.model_copy(update={"absence_reads_at_ms": reads})
+        _put_read(draft, counted, EventKind.ABSENCE_READ, "a complete read shows no record of ours")
+        return
+    if not contract.replay_after_absence:
+        reason = "absent, and the provider's contract allows no replay"
+        settle_conflict(draft, effect, Judgement(verdict=Verdict.CONFLICT, reason=reason))
+        return
+    draft.move_effect(
+        with_outcome(effect, AttemptOutcome.ABSENT, effect.attempts[-1].fault),
+        EffectState.PLANNED,
+        EventKind.ABSENCE_PROVEN,
+        f"{len(reads)} complete reads, {contract.settle_window_seconds} s apart, show no record",
+        unsettled_since_ms=None,
+        overdue=False,
+        absence_reads_at_ms=reads,
+    )
+    end_recovered_review(draft)
+
+
+def _note_read(draft: Draft, effect: Effect, reason: str) -> None:
+    _put_read(draft, effect, EventKind.RECONCILE_READ, reason)
+
+
+def _put_read(draft: Draft, effect: Effect, kind: EventKind, reason: str) -> None:
+    """Count a read that settled nothing, and tell somebody once the deadline has passed.
+
+    The state does not change: age proves nothing.
+    """
+    overdue_at_ms = effect.overdue_at_ms()
+    overdue = overdue_at_ms is not None and draft.now_ms >= overdue_at_ms
+    newly_overdue = overdue and not effect.overdue
+    read = effect.model_copy(
+        update={"reconcile_reads": effect.reconcile_reads + 1, "overdue": overdue}
+    )
+    draft.put_effect(read)
+    draft.note(kind, reason, subject=effect.effect_id, prior=effect.state, state=effect.state)
+    if newly_overdue:
+        draft.note(
+            EventKind.EFFECT_OVERDUE,
+            "unsettled past its deadline",
+            subject=effect.effect_id,
+            prior=effect.state,
+            state=effect.state,
+        )
+        draft.send_to_review(
+            f"{effect.operation} is {effect.state} past its deadline: {reason}", recovers=True
+        )
+
+
+def _wait_seconds(effect: Effect, contract: ProviderContract, now_ms: int) -> int:
+    attempt = effect.last_attempt
+    if attempt is not None and effect.claim_is_live(now_ms):
+        return -(-(attempt.lease_until_ms - now_ms) // 1000)
+    if effect.absence_reads_at_ms:
+        next_read_at_ms = effect.absence_reads_at_ms[-1] + contract.settle_window_seconds * 1000
+        return -(-(next_read_at_ms - now_ms) // 1000)
+    return read_wait_seconds(effect)

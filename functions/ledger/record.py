@@ -1,0 +1,12 @@
+"""The base of every stored record: frozen, strict, closed to unknown fields."""
+
+from pydantic import BaseModel, ConfigDict
+
+Scalar = str | int | bool
+"""What evidence and bound fields are made of. No floats: money is integer minor units."""
+
+
+class Record(BaseModel):
+    """A value that is checked when made, when stored and when read back."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

@@ -1,0 +1,63 @@
+"""Say where a run stands, from what the ledger proves and from nothing else."""
+
+from ledger.approve import lapse_approval
+from ledger.draft import Draft
+from ledger.event import EventKind
+from ledger.ports import Ports
+from ledger.run import RunLedger
+from ledger.task import Task, check_owner
+from ledger.transitions import EffectState, RunState
+from ledger.update import update
+from ledger.workflow import WorkflowDefinition
+
+RECONCILE = "Reconcile"
+REVIEW = "Review"
+DONE = "Done"
+
+STUCK_EFFECT_STATES = frozenset(
+    {EffectState.REJECTED, EffectState.CONFLICT, EffectState.CONTRADICTED}
+)
+
+
+def next_state(definition: WorkflowDefinition, ledger: RunLedger) -> str:
+    """Return the name of the state that the run's execution has to go to."""
+    if not ledger.run.is_open:
+        return DONE
+    if ledger.run.state is RunState.REVIEW:
+        return REVIEW
+    if ledger.unsettled_effects():
+        return RECONCILE
+    for stage in definition.stages:
+        if ledger.proven(stage.checkpoint) is None:
+            return stage.state_name
+    return DONE
+
+
+def resume(ports: Ports, definition: WorkflowDefinition, task: Task) -> str:
+    """Return the state to go to, after noting that the execution has reported in.
+
+    A run whose every checkpoint is proven is completed here, and only here.
+
+    Raises StaleExecution when a newer execution owns the run.
+    """
+
+    def decide(draft: Draft) -> None:
+        run = draft.ledger.run
+        if run.epoch == task.epoch and not run.is_open:
+            return  # a late or repeated call on a closed run changes nothing
+        check_owner(run, task)
+        if not run.execution_started:
+            draft.set_run(execution_started=True)
+            draft.note(EventKind.EXECUTION_RESUMED, "the execution asked where the run stands")
+        if lapse_approval(draft):
+            return
+        stuck = [found for found in draft.ledger.effects if found.state in STUCK_EFFECT_STATES]
+        if stuck and run.state is RunState.ACTIVE:
+            draft.send_to_review(f"{stuck[0].operation} is {stuck[0].state}")
+            return
+        if run.state is RunState.ACTIVE and next_state(definition, draft.ledger) == DONE:
+            draft.close_run(
+                RunState.COMPLETED, EventKind.RUN_COMPLETED, "every checkpoint is proven"
+            )
+
+    return next_state(definition, update(ports, task.run_id, task.actor, decide))

@@ -1,0 +1,96 @@
+"""A run: one job for one customer, with everything the ledger holds about it."""
+
+from ledger.approval import Approval, ApprovalState
+from ledger.checkpoint import Checkpoint
+from ledger.effect import Effect
+from ledger.record import Record, Scalar
+from ledger.transitions import OPEN_RUN_STATES, EffectState, RunState
+
+
+class Run(Record):
+    """The head of a run. ``sequence`` is the number of its newest event and the write lock."""
+
+    run_id: str
+    tenant_id: str
+    customer_id: str
+    workflow: str
+    state: RunState
+    request: dict[str, Scalar]
+    request_digest: str
+    opened_at_ms: int
+    epoch: int = 0
+    """Which execution owns the run; older ones are fenced."""
+
+    execution_started: bool = False
+    """Whether the execution of this epoch has reported in."""
+
+    sequence: int = 0
+    due_at_ms: int | None = None
+    """When the sweeper looks after the run; None once it is closed."""
+
+    progress_deadline_seconds: int
+    max_executions: int
+    review_reason: str = ""
+    review_recovers: bool = False
+    """Whether proof found later ends the review by itself (an overdue unknown that is found)."""
+
+    closed_at_ms: int | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether anything may still happen."""
+        return self.state in OPEN_RUN_STATES
+
+    @property
+    def execution_name(self) -> str:
+        """Return the name of the execution of this epoch; a name starts at most one execution."""
+        return f"{self.run_id}-e{self.epoch}"
+
+
+class RunLedger(Record):
+    """A run and its records, as one consistent read returned them."""
+
+    run: Run
+    effects: tuple[Effect, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+
+    def effect(self, effect_id: str) -> Effect | None:
+        """Return the effect, None when it was never planned."""
+        return next((found for found in self.effects if found.effect_id == effect_id), None)
+
+    def approval(self, approval_id: str) -> Approval | None:
+        """Return the approval, None when there is none of that id."""
+        return next((found for found in self.approvals if found.approval_id == approval_id), None)
+
+    def newest_approval(self) -> Approval | None:
+        """Return the approval that was requested last, None before the first."""
+        return max(self.approvals, key=lambda found: found.requested_at_ms, default=None)
+
+    def pending_approval(self) -> Approval | None:
+        """Return the approval that waits for a decision, None when none does."""
+        newest = self.newest_approval()
+        return newest if newest and newest.state is ApprovalState.PENDING else None
+
+    def proven(self, name: str) -> Checkpoint | None:
+        """Return the checkpoint, None while its claim is not proven.
+
+        A claim holds as long as the effect that proved it is confirmed; one that was contradicted
+        since proves nothing, though its record stays.
+        """
+        found = next((found for found in self.checkpoints if found.name == name), None)
+        if found is None or found.effect_id is None:
+            return found
+        effect = self.effect(found.effect_id)
+        return found if effect and effect.state is EffectState.CONFIRMED else None
+
+    def unsettled_effects(self) -> tuple[Effect, ...]:
+        """Return the effects whose provider has to be read before anything else."""
+        return tuple(found for found in self.effects if found.unsettled)
+
+
+class PersonalFields(Record):
+    """A run's personal data: one item, erasable without touching anything that is proof."""
+
+    run_id: str
+    fields: dict[str, str]

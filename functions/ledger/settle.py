@@ -1,0 +1,169 @@
+"""Turn what was learned about an effect into state, evidence, checkpoint and events."""
+
+from ledger.attempt import AttemptOutcome
+from ledger.checkpoint import Checkpoint
+from ledger.compare import Judgement, Verdict
+from ledger.draft import Draft
+from ledger.effect import Effect, Evidence
+from ledger.event import EventKind
+from ledger.provider import ProviderRecord
+from ledger.transitions import EffectState, RunState
+
+
+def evidence_of(effect: Effect, record: ProviderRecord, read_at_ms: int) -> Evidence:
+    """Return ``record`` as evidence: named, typed fields, so that content cannot break a write."""
+    return Evidence(
+        source=effect.provider,
+        record_id=record.record_id,
+        provider_status=record.provider_status,
+        fields=record.fields,
+        read_at_ms=read_at_ms,
+    )
+
+
+def with_outcome(effect: Effect, outcome: AttemptOutcome, fault: str = "") -> Effect:
+    """Return ``effect`` with its newest attempt ended."""
+    if not effect.attempts:
+        return effect
+    ended = effect.attempts[-1].model_copy(update={"outcome": outcome, "fault": fault})
+    return effect.model_copy(update={"attempts": (*effect.attempts[:-1], ended)})
+
+
+def settle_unknown(draft: Draft, effect: Effect, reason: str, fault: str = "") -> Effect:
+    """Move an attempt whose answer was lost to unknown: not failed, not done."""
+    return reopen_unknown(draft, with_outcome(effect, AttemptOutcome.UNKNOWN, fault), reason)
+
+
+def reopen_unknown(draft: Draft, effect: Effect, reason: str) -> Effect:
+    """Move an effect to unknown and leave what its attempts came to as it is."""
+    return draft.move_effect(
+        effect,
+        EffectState.UNKNOWN,
+        EventKind.EFFECT_UNKNOWN,
+        reason,
+        unsettled_since_ms=draft.now_ms,
+        absence_reads_at_ms=(),
+    )
+
+
+def settle_accepted(draft: Draft, effect: Effect, record: ProviderRecord, reason: str) -> Effect:
+    """Keep the provider's receipt: it holds the record, whatever it has yet to do with it."""
+    found = effect.state is EffectState.UNKNOWN
+    outcome = AttemptOutcome.FOUND if found else AttemptOutcome.ACCEPTED
+    return draft.move_effect(
+        with_outcome(effect, outcome),
+        EffectState.ACCEPTED,
+        EventKind.EFFECT_ACCEPTED,
+        reason,
+        details={"record_id": record.record_id, "provider_status": record.provider_status},
+        evidence=evidence_of(effect, record, draft.now_ms),
+        unsettled_since_ms=draft.now_ms,
+        overdue=False,
+    )
+
+
+def settle_confirmed(draft: Draft, effect: Effect, record: ProviderRecord, reason: str) -> Effect:
+    """Confirm the effect and reach its checkpoint."""
+    evidence = evidence_of(effect, record, draft.now_ms)
+    if effect.state is EffectState.UNKNOWN:
+        effect = with_outcome(effect, AttemptOutcome.FOUND)
+    confirmed = draft.move_effect(
+        effect,
+        EffectState.CONFIRMED,
+        EventKind.EFFECT_CONFIRMED,
+        reason,
+        details={"record_id": record.record_id, **record.fields},
+        evidence=evidence,
+        unsettled_since_ms=None,
+        overdue=False,
+    )
+    draft.reach(
+        Checkpoint(
+            name=effect.checkpoint,
+            evidence=evidence,
+            reached_at_ms=draft.now_ms,
+            effect_id=effect.effect_id,
+        ),
+        reason,
+    )
+    end_recovered_review(draft)
+    end_needless_wait(draft)
+    return confirmed
+
+
+def settle_conflict(draft: Draft, effect: Effect, judgement: Judgement) -> Effect:
+    """Stop for review with every record that may be ours."""
+    moved = draft.move_effect(
+        effect,
+        EffectState.CONFLICT,
+        EventKind.EFFECT_CONFLICT,
+        judgement.reason,
+        candidates=tuple(
+            evidence_of(effect, found, draft.now_ms) for found in judgement.candidates
+        ),
+        unsettled_since_ms=None,
+    )
+    draft.send_to_review(f"{effect.operation}: {judgement.reason}")
+    return moved
+
+
+def settle_rejected(draft: Draft, effect: Effect, reason: str, fault: str = "") -> Effect:
+    """Record the provider's definite no and stop for review."""
+    ended = with_outcome(effect, AttemptOutcome.REFUSED, fault)
+    moved = draft.move_effect(
+        ended, EffectState.REJECTED, EventKind.EFFECT_REJECTED, reason, unsettled_since_ms=None
+    )
+    draft.send_to_review(f"{effect.operation}: {reason}")
+    return moved
+
+
+def settle_found(draft: Draft, effect: Effect, judgement: Judgement) -> Effect:
+    """Apply a verdict that rests on records; ``effect`` is unknown or accepted.
+
+    A match on an unfinished record still passes through accepted, so that the trail shows the
+    provider's word in the order in which it came.
+    """
+    record = judgement.record
+    if judgement.verdict is Verdict.CONFLICT or record is None:
+        return settle_conflict(draft, effect, judgement)
+    if judgement.verdict is Verdict.MATCH:
+        return settle_confirmed(draft, effect, record, judgement.reason)
+    if effect.state is EffectState.UNKNOWN:
+        effect = settle_accepted(draft, effect, record, judgement.reason)
+        end_recovered_review(draft)
+    if judgement.verdict is Verdict.FAILED:
+        return settle_rejected(draft, effect, judgement.reason)
+    return effect
+
+
+def end_needless_wait(draft: Draft) -> None:
+    """Let the run go on when what it waits to be allowed has been found done."""
+    run = draft.ledger.run
+    pending = draft.ledger.pending_approval()
+    if run.state is not RunState.AWAITING_APPROVAL or pending is None:
+        return
+    done = {
+        found.operation for found in draft.ledger.effects if found.state is EffectState.CONFIRMED
+    }
+    if set(pending.payload) <= done:
+        draft.move_run(
+            RunState.ACTIVE,
+            EventKind.APPROVAL_WAIT_ENDED,
+            "everything that was asked for is proven already",
+            execution_started=False,
+        )
+
+
+def end_recovered_review(draft: Draft) -> None:
+    """Let the run go on when what it was in review for has been proven meanwhile."""
+    run = draft.ledger.run
+    still_overdue = any(found.overdue for found in draft.ledger.unsettled_effects())
+    if run.state is RunState.REVIEW and run.review_recovers and not still_overdue:
+        draft.move_run(
+            RunState.ACTIVE,
+            EventKind.REVIEW_ENDED,
+            "the overdue effect was settled by a read",
+            review_reason="",
+            review_recovers=False,
+            execution_started=False,
+        )
