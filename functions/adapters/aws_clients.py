@@ -1,0 +1,44 @@
+"""AWS clients with short timeouts and with retries only where a repeat is harmless."""
+
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_secretsmanager import SecretsManagerClient
+    from mypy_boto3_sesv2 import SESV2Client
+    from mypy_boto3_stepfunctions import SFNClient
+
+CONNECT_TIMEOUT_SECONDS = 1  # within a region a connection takes a few milliseconds or fails
+READ_TIMEOUT_SECONDS = 2  # a slow transaction takes 0.1 s; a repeat is recognised by its token
+CONTROL_ATTEMPTS = 2  # one repeat: a kept connection may have died while the function was frozen
+
+
+def dynamodb_client() -> "DynamoDBClient":
+    """Return a client that never repeats a request: the store knows which repeat is its own."""
+    return boto3.client("dynamodb", config=_config(READ_TIMEOUT_SECONDS, attempts=1))
+
+
+def step_functions_client() -> "SFNClient":
+    """Return a client whose starts are safe to repeat, because executions are named."""
+    return boto3.client("stepfunctions", config=_config(READ_TIMEOUT_SECONDS, CONTROL_ATTEMPTS))
+
+
+def secrets_client() -> "SecretsManagerClient":
+    """Return a client for reading secrets."""
+    return boto3.client("secretsmanager", config=_config(READ_TIMEOUT_SECONDS, CONTROL_ATTEMPTS))
+
+
+def mail_client(call_timeout_seconds: int) -> "SESV2Client":
+    """Return a client that never repeats a request: SES would send the mail twice."""
+    return boto3.client("sesv2", config=_config(call_timeout_seconds, attempts=1))
+
+
+def _config(read_timeout_seconds: int, attempts: int) -> Config:
+    return Config(
+        connect_timeout=CONNECT_TIMEOUT_SECONDS,
+        read_timeout=read_timeout_seconds,
+        retries={"total_max_attempts": attempts, "mode": "standard"},
+    )
