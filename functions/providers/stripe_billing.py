@@ -1,0 +1,159 @@
+"""The end of a subscription's renewal at Stripe, operation ``cancel_renewal``.
+
+The write changes one record, so a look-up reads that record (docs.stripe.com/api/subscriptions).
+"""
+
+from collections.abc import Mapping
+from typing import override
+
+from ledger.contract import Consistency, FaultKind, LookUp, Need, ProviderContract
+from ledger.errors import InvariantBroken
+from ledger.provider import (
+    Authority,
+    Findings,
+    Intent,
+    Provider,
+    ProviderCall,
+    ProviderFault,
+    ProviderRecord,
+    RecordStatus,
+)
+from ledger.record import Scalar
+from providers import stripe_promises
+from providers.stripe_api import MARK, StripeApi, Subscription
+
+CONTRACT = ProviderContract(
+    provider="stripe_billing",
+    needs=frozenset({Need.STRIPE_SECRET}),
+    call_timeout_seconds=stripe_promises.CALL_TIMEOUT_SECONDS,
+    key_lifetime_seconds=stripe_promises.KEY_LIFETIME_SECONDS,
+    key_margin_seconds=stripe_promises.KEY_MARGIN_SECONDS,
+    look_up=LookUp.BY_RECORD_STATE,
+    # A retrieve by id reads the record itself, never a search index.
+    look_up_consistency=Consistency.STRONG,
+    settle_window_seconds=stripe_promises.SETTLE_WINDOW_SECONDS,
+    absence_reads=stripe_promises.ABSENCE_READS,
+    replay_after_absence=True,
+    confirmed_by_read=True,
+    recovery_deadline_seconds=stripe_promises.RECOVERY_DEADLINE_SECONDS,
+    max_attempts=stripe_promises.MAX_ATTEMPTS,
+    errors=stripe_promises.ERRORS,
+)
+
+PERIOD_END = "period_end"
+_AT_ONCE = "at_once"
+_NEVER = "never"
+# docs.stripe.com/billing/subscriptions/overview: the statuses in which a renewal is still to come.
+_RENEWABLE_STATUSES = frozenset({"active", "trialing", "past_due"})
+
+
+class StripeBilling(Provider):
+    """Lets a subscription end with the period that is paid."""
+
+    def __init__(self, stripe: StripeApi) -> None:
+        """Call Stripe through ``stripe``."""
+        self._stripe = stripe
+
+    @property
+    @override
+    def contract(self) -> ProviderContract:
+        return CONTRACT
+
+    @override
+    def compose(self, intent: Intent) -> dict[str, object]:
+        if intent.bound["cancel_at"] != PERIOD_END:
+            raise InvariantBroken("This operation ends a subscription at its period's end only.")
+        return {
+            "subscription": intent.bound["subscription_id"],
+            "cancel_at_period_end": True,
+            "metadata": {MARK: intent.effect_id, "run_id": intent.run_id},
+        }
+
+    @override
+    def consequence(self, params: Mapping[str, object]) -> dict[str, Scalar]:
+        match params:
+            case {"subscription": str() as subscription_id, "cancel_at_period_end": True}:
+                return {"subscription_id": subscription_id, "cancel_at": PERIOD_END}
+        raise InvariantBroken("These parameters do not end a subscription at its period's end.")
+
+    @override
+    def authority(self, bound: Mapping[str, Scalar], personal: Mapping[str, str]) -> Authority:
+        subscription_id = str(bound["subscription_id"])
+        subscription = self._stripe.subscription(subscription_id)
+        if subscription is None:
+            return Authority(
+                allowed=False,
+                reason="the subscription does not exist",
+                snapshot={"subscription_id": subscription_id, "found": False},
+            )
+        refusals = _refusals(bound, subscription)
+        return Authority(
+            allowed=not refusals,
+            reason="; ".join(refusals) or "the renewal is on and can be ended",
+            snapshot={
+                "subscription_id": subscription.id,
+                "found": True,
+                "customer_id": subscription.customer,
+                "subscription_status": subscription.status,
+                "cancel_at": _cancel_at(subscription),
+            },
+        )
+
+    @override
+    def call(self, call: ProviderCall) -> ProviderRecord:
+        params = dict(call.params)
+        subscription_id = str(params.pop("subscription"))
+        return _record(
+            self._stripe.update_subscription(subscription_id, params, call.idempotency_key)
+        )
+
+    @override
+    def look_up(self, call: ProviderCall) -> Findings:
+        """Return the subscription as a record when its renewal is off, or was put off by us.
+
+        The second case is a renewal that somebody switched on again after our write: as a record
+        it differs and stops for a person. As "nothing found" it would be switched off once more.
+        """
+        subscription = self._stripe.subscription(str(call.bound["subscription_id"]))
+        if subscription is None:
+            # Subscriptions are not deleted: we ask the wrong account. That proves no absence.
+            raise ProviderFault(FaultKind.ANSWERED, 404, "resource_missing")
+        record = _record(subscription)
+        shows_the_write = record.status is RecordStatus.DONE or record.mark == call.effect_id
+        return Findings(records=(record,) if shows_the_write else (), complete=True)
+
+
+def _refusals(bound: Mapping[str, Scalar], subscription: Subscription) -> list[str]:
+    checks = (
+        (
+            subscription.customer != bound["customer_id"],
+            "the subscription belongs to another customer",
+        ),
+        (
+            subscription.status not in _RENEWABLE_STATUSES,
+            f"the subscription is {subscription.status}",
+        ),
+        (subscription.cancel_at_period_end, "the renewal is already off"),
+    )
+    return [reason for refused, reason in checks if refused]
+
+
+def _cancel_at(subscription: Subscription) -> str:
+    if subscription.cancel_at_period_end:  # stays true once the period has ended
+        return PERIOD_END
+    return _AT_ONCE if subscription.status == "canceled" else _NEVER
+
+
+def _record(subscription: Subscription) -> ProviderRecord:
+    cancel_at = _cancel_at(subscription)
+    return ProviderRecord(
+        record_id=subscription.id,
+        status=RecordStatus.FAILED if cancel_at == _NEVER else RecordStatus.DONE,
+        provider_status=f"{subscription.status}, ends {cancel_at}",
+        mark=(subscription.metadata or {}).get(MARK),
+        fields={
+            "customer_id": subscription.customer,
+            "subscription_id": subscription.id,
+            "cancel_at": cancel_at,
+        },
+    )

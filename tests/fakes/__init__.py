@@ -1,0 +1,1 @@
+"""Stand-ins for the outside, each with its provider's promises and its faults on demand."""
