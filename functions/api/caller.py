@@ -1,0 +1,73 @@
+"""Who calls: what the verified token says, and what that caller may do."""
+
+from ledger.errors import RequestRefused
+from ledger.event import Actor
+from ledger.record import Record
+from ledger.run import Run
+
+AGENTS = "agents"
+OPERATORS = "operators"
+
+
+class Caller(Record):
+    """The claims of a token that API Gateway has verified."""
+
+    subject: str
+    tenant_id: str
+    customer_id: str | None
+    groups: frozenset[str]
+
+    @property
+    def actor(self) -> Actor:
+        """Return the caller as an actor: kind and opaque id."""
+        if OPERATORS in self.groups:
+            kind = "operator"
+        elif AGENTS in self.groups:
+            kind = "agent"
+        else:
+            kind = "customer"
+        return Actor(kind=kind, actor_id=self.subject)
+
+    def check_may_open(self, customer_id: object) -> None:
+        """Raise RequestRefused unless the caller may open a run for the customer."""
+        if AGENTS not in self.groups and self.customer_id != customer_id:
+            raise RequestRefused("not-permitted", "You may open runs for your own account only.")
+
+    def check_may_read(self, run: Run) -> None:
+        """Raise RequestRefused unless the caller may see the run; another tenant's is not there."""
+        own = self.customer_id == run.customer_id
+        staff = bool(self.groups & {AGENTS, OPERATORS})
+        if self.tenant_id != run.tenant_id or not (own or staff):
+            raise RequestRefused("run-not-found", "There is no such run.")
+
+    def check_may_decide(self, run: Run) -> None:
+        """Raise RequestRefused unless the caller is the customer. An agent's yes is nobody's."""
+        self.check_may_read(run)
+        if self.customer_id != run.customer_id:
+            raise RequestRefused(
+                "not-permitted", "Only the customer may decide. Show them the request."
+            )
+
+
+def caller_of(claims: dict[str, object]) -> Caller:
+    """Return the caller. Raises RequestRefused when the token names no tenant."""
+    tenant_id = claims.get("custom:tenant_id")
+    subject = claims.get("sub")
+    if not isinstance(tenant_id, str) or not isinstance(subject, str):
+        raise RequestRefused("not-permitted", "The token names no tenant. Sign in again.")
+    customer_id = claims.get("custom:customer_id")
+    return Caller(
+        subject=subject,
+        tenant_id=tenant_id,
+        customer_id=customer_id if isinstance(customer_id, str) else None,
+        groups=_groups(claims.get("cognito:groups")),
+    )
+
+
+def _groups(claim: object) -> frozenset[str]:
+    """Return the groups. HTTP API hands a list claim over as text: ``[agents operators]``."""
+    if isinstance(claim, str):
+        return frozenset(claim.strip("[]").replace(",", " ").split())
+    if isinstance(claim, list):
+        return frozenset(str(group) for group in claim)
+    return frozenset()

@@ -1,0 +1,82 @@
+"""Errors as ``application/problem+json`` (RFC 9457): what happened, what is safe, what to do."""
+
+import json
+from http import HTTPStatus
+
+from ledger.errors import RequestRefused
+
+type Response = dict[str, object]
+
+# Every kind of refusal that the domain or the door knows. One that is missing here is a bug.
+STATUS_OF = {
+    "unknown-workflow": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "invalid-payload": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "invalid-request": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "not-allowed": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "malformed-body": HTTPStatus.BAD_REQUEST,
+    "idempotency-key-missing": HTTPStatus.BAD_REQUEST,
+    "idempotency-key-reused": HTTPStatus.CONFLICT,
+    "not-permitted": HTTPStatus.FORBIDDEN,
+    "run-not-found": HTTPStatus.NOT_FOUND,
+    "approval-not-found": HTTPStatus.NOT_FOUND,
+    "digest-mismatch": HTTPStatus.CONFLICT,
+    "already-decided": HTTPStatus.CONFLICT,
+    "approval-expired": HTTPStatus.CONFLICT,
+    "not-awaiting-approval": HTTPStatus.CONFLICT,
+}
+RETRY_AFTER_SECONDS = 2
+
+
+def respond(status: HTTPStatus, body: dict[str, object]) -> Response:
+    """Return an HTTP API response; nothing of it may be cached."""
+    return {
+        "statusCode": int(status),
+        "headers": {"content-type": "application/json", "cache-control": "no-store"},
+        "body": json.dumps(body),
+    }
+
+
+def problem_of(refused: RequestRefused) -> Response:
+    """Return the problem that a refusal is to the caller."""
+    return _problem(STATUS_OF[refused.problem], refused.problem, refused.detail, {})
+
+
+def problem_of_retry() -> Response:
+    """Return 503: nothing was lost, and the same request may be sent again."""
+    return _problem(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "try-again",
+        "A system that has to be asked gave no answer. Nothing was lost; send the same request "
+        "again, with the same Idempotency-Key.",
+        {"retry-after": str(RETRY_AFTER_SECONDS)},
+    )
+
+
+def problem_of_fault() -> Response:
+    """Return 500 without a word about its cause."""
+    return _problem(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "internal-error",
+        "Something failed here. Send the same request again, with the same Idempotency-Key: what "
+        "was begun is not begun twice.",
+        {},
+    )
+
+
+def _problem(status: HTTPStatus, kind: str, detail: str, headers: dict[str, str]) -> Response:
+    return {
+        "statusCode": int(status),
+        "headers": {
+            "content-type": "application/problem+json",
+            "cache-control": "no-store",
+            **headers,
+        },
+        "body": json.dumps(
+            {
+                "type": f"urn:recovery-ledger:problem:{kind}",
+                "title": kind.replace("-", " ").capitalize(),
+                "status": int(status),
+                "detail": detail,
+            }
+        ),
+    }

@@ -1,0 +1,98 @@
+"""``POST /runs``: open a run for a caller's Idempotency-Key and start its execution."""
+
+from http import HTTPStatus
+
+from pydantic import ValidationError
+
+from api.door import Request, door
+from api.problem import Response, respond
+from api.views import status_body
+from ledger.admission import Opening, open_run
+from ledger.errors import RequestRefused, RetryLater
+from ledger.execution import start_execution
+from ledger.ports import Ports
+from ledger.record import Record, Scalar
+from ledger.run import RunLedger
+from ledger.workflow import WorkflowDefinition
+from runtime.log import log, log_failure
+from workflows.registry import definition_of
+
+MAX_KEY_CHARACTERS = 255
+
+
+def start_run(ports: Ports, request: Request) -> Response:
+    """Return 202 with the run, the same one for every repeat of the key.
+
+    Raises RequestRefused for bad input and ProviderUnavailable when a target cannot be checked;
+    in both cases nothing was started.
+    """
+    key = _idempotency_key(request)
+    body = request.json_body()
+    definition = _definition(body)
+    wanted = _wanted(definition, body)
+    request.caller.check_may_open(wanted["customer_id"])
+    ledger = open_run(
+        ports,
+        definition,
+        Opening(
+            tenant_id=request.caller.tenant_id,
+            actor=request.caller.actor,
+            caller_key=key,
+            request=wanted,
+        ),
+    )
+    _start(ports, ledger, request)
+    return respond(HTTPStatus.ACCEPTED, status_body(definition, ledger))
+
+
+def _start(ports: Ports, ledger: RunLedger, request: Request) -> None:
+    run = ledger.run
+    if run.execution_started:
+        return
+    try:
+        outcome = start_execution(ports, run.run_id, request.caller.actor)
+    except RetryLater as error:
+        # The run is written down and due within the start deadline; the sweeper starts it.
+        log_failure("the execution is left to the sweeper", error, run_id=run.run_id)
+        return
+    log("run requested", run_id=run.run_id, epoch=run.epoch, outcome=outcome or "nothing to do")
+
+
+def _idempotency_key(request: Request) -> str:
+    key = request.headers.get("idempotency-key", "")
+    if not 0 < len(key) <= MAX_KEY_CHARACTERS:
+        raise RequestRefused(
+            "idempotency-key-missing",
+            f"Send an Idempotency-Key header of 1 to {MAX_KEY_CHARACTERS} characters, the same "
+            "one whenever you repeat this request.",
+        )
+    return key
+
+
+def _definition(body: dict[str, object]) -> WorkflowDefinition:
+    if set(body) != {"workflow", "request"} or not isinstance(body["workflow"], str):
+        raise RequestRefused(
+            "invalid-request", 'The body needs exactly "workflow" (text) and "request" (object).'
+        )
+    return definition_of(body["workflow"])
+
+
+def _wanted(definition: WorkflowDefinition, body: dict[str, object]) -> dict[str, Scalar]:
+    try:
+        parsed: Record = definition.request_type.model_validate(body["request"])
+    except ValidationError as error:
+        raise RequestRefused("invalid-request", _what_is_wrong(error)) from None
+    wanted: dict[str, Scalar] = parsed.model_dump()
+    return wanted
+
+
+def _what_is_wrong(error: ValidationError) -> str:
+    """Return field names and rules; never the input, which may hold anything."""
+    wrong = (
+        f"{'.'.join(str(part) for part in found['loc']) or 'request'}: {found['msg']}"
+        for found in error.errors(include_url=False, include_context=False, include_input=False)
+    )
+    return "; ".join(wrong) + ". Nothing was started."
+
+
+handler = door(start_run)

@@ -1,0 +1,19 @@
+"""The body of a run's status."""
+
+from datetime import UTC, datetime
+
+from ledger.run import RunLedger
+from ledger.status import customer_status
+from ledger.workflow import WorkflowDefinition
+
+
+def status_body(definition: WorkflowDefinition, ledger: RunLedger) -> dict[str, object]:
+    """Return the customer's view, with times as people and clients read them (RFC 3339, UTC)."""
+    status = customer_status(definition, ledger)
+    body = status.model_dump(mode="json")
+    if status.approval is not None:
+        expires_at_ms = body["approval"].pop("expires_at_ms")
+        body["approval"]["expires_at"] = datetime.fromtimestamp(
+            expires_at_ms / 1000, UTC
+        ).isoformat(timespec="seconds")
+    return body

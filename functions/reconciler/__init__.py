@@ -1,0 +1,1 @@
+"""What picks a run up when its own execution cannot."""

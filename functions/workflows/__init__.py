@@ -1,0 +1,1 @@
+"""The workflows: a registry, and one slice for each released version."""

@@ -1,0 +1,1 @@
+"""Cancel a subscription's renewal and refund a charge, with the customer's approval."""
