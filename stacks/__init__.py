@@ -1,0 +1,1 @@
+"""The infrastructure, derived from the registry's data."""
