@@ -1,0 +1,74 @@
+"""The embedded AWS: one `ministack` process on a free loopback port."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import httpx
+
+from sandbox.ports import LOOPBACK
+from sandbox.processes import Server, clean_environment, start_server
+
+REGION = "us-east-1"
+ACCOUNT = "000000000000"
+# The emulator checks no signature; a key that opens nothing keeps real ones out of reach.
+ACCESS_KEY = "test"
+_PROBE_TIMEOUT_SECONDS = 2.0
+
+
+def endpoint(port: int) -> str:
+    """By address, not by name: with a name S3 puts the bucket in the host, which no DNS knows."""
+    return f"http://{LOOPBACK}:{port}"
+
+
+def client_environment(port: int) -> dict[str, str]:
+    """What makes any AWS SDK or tool talk to the embedded AWS and to nothing else."""
+    return {
+        "AWS_ENDPOINT_URL": endpoint(port),
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": ACCESS_KEY,
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_CONFIG_FILE": "/dev/null",
+        "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+    }
+
+
+def start_aws(state_dir: Path) -> Server:
+    """A ready, empty AWS whose files lie under `state_dir`."""
+    temporary = state_dir / "tmp"
+    temporary.mkdir(parents=True, exist_ok=True)
+    return start_server(
+        name="ministack",
+        command=lambda _port: [sys.executable, "-m", "ministack"],
+        environment=lambda port: _server_environment(port, temporary),
+        ready=_answers,
+        log_path=state_dir / "aws.log",
+    )
+
+
+def _server_environment(port: int, temporary: Path) -> Mapping[str, str]:
+    return {
+        **clean_environment(),
+        # Function workers inherit these, and so reach this AWS.
+        **client_environment(port),
+        "GATEWAY_PORT": str(port),
+        "BIND_HOST": LOOPBACK,
+        "MINISTACK_HOST": "localhost",
+        "TMPDIR": str(temporary),
+        # Listeners and container clean-up nobody here uses.
+        "IOT_MTLS_ENABLED": "0",
+        "SFTP_ENABLED": "0",
+        "DOCKER_HOST": f"unix://{temporary}/no-docker.sock",
+    }
+
+
+def _answers(port: int) -> bool:
+    try:
+        answer = httpx.get(
+            f"{endpoint(port)}/_ministack/health", timeout=_PROBE_TIMEOUT_SECONDS, trust_env=False
+        )
+    except httpx.HTTPError:
+        return False
+    return answer.is_success

@@ -1,0 +1,180 @@
+"""The whole sandbox: started, deployed, seeded, used, and gone without a trace in the end."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from sandbox.api_client import Api
+from sandbox.aws import REGION, endpoint, start_aws
+from sandbox.aws_seed import (
+    MAIL_FROM,
+    STRIPE_SECRET_ID,
+    SampleUser,
+    create_users,
+    sample_users,
+    seed_before_deploy,
+    sign_in,
+)
+from sandbox.deploy import Deployment, deploy, required
+from sandbox.function_logs import save_function_logs
+from sandbox.mail import mail_url
+from sandbox.outputs import Outputs
+from sandbox.runtime import stage_functions
+from sandbox.stripe_seed import (
+    CHARGE_AMOUNT_MINOR,
+    CURRENCY,
+    Subscriber,
+    create_subscriber,
+    stripe_client,
+)
+from sandbox.stripe_server import StripeSandbox, start_stripe
+from sandbox.warm import warm_functions
+from sandbox.workspace import PROJECT
+
+Report = Callable[[str], None]
+"""Told, in a few words, what is being done now."""
+
+CUSTOMER_EMAIL = "customer@recovery-ledger.example"
+_ARN_SUFFIX = "StateMachineArn"
+
+
+def _say_nothing(_step: str) -> None:
+    """The report of a sandbox nobody watches."""
+
+
+@dataclass(frozen=True)
+class _Deployed:
+    aws_port: int
+    stripe: StripeSandbox
+    stack_outputs: dict[str, str]
+    users: tuple[SampleUser, ...]
+    subscriber: Subscriber
+
+
+class Sandbox:
+    """`with Sandbox(directory) as sandbox:` gives a deployed, seeded, warm system.
+
+    `directory` must be this sandbox's alone; logs, the cloud assembly and temporary files go there.
+    Leaving the block, for whatever reason, ends every process it started.
+    """
+
+    def __init__(
+        self, directory: Path, project: Path = PROJECT, report: Report = _say_nothing
+    ) -> None:
+        self._directory = directory
+        self._project = project
+        self._report = report
+        self._undo = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as undo:
+            self._deployed = self._build(undo)
+            self.outputs = self.sign_in_again()
+            self.api = Api(self.outputs.api_url, self.outputs.api_host_header, self.outputs.tokens)
+            undo.callback(self.api.close)
+            undo.callback(self._save_logs)
+            self._undo = undo.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._report("Stopping")
+        self._undo.close()
+
+    @property
+    def stripe(self) -> StripeSandbox:
+        return self._deployed.stripe
+
+    @property
+    def aws_port(self) -> int:
+        return self._deployed.aws_port
+
+    @property
+    def subscriber(self) -> Subscriber:
+        """The sample customer, the one whom the user "customer" signs in as."""
+        return self._deployed.subscriber
+
+    def create_subscriber(self, email: str) -> Subscriber:
+        """One more paying customer, for a test that wants a charge of its own."""
+        return create_subscriber(stripe_client(self.stripe.url), email)
+
+    def sign_in_again(self) -> Outputs:
+        """The outputs with fresh tokens: those given before expire after an hour."""
+        stacks = self._deployed.stack_outputs
+        pool_id = required(stacks, "UserPoolId")
+        client_id = required(stacks, "UserPoolClientId")
+        return Outputs(
+            api_url=endpoint(self.aws_port),
+            api_host_header=_api_host(required(stacks, "ApiUrl"), self.aws_port),
+            aws_endpoint=endpoint(self.aws_port),
+            aws_region=REGION,
+            stripe_url=self.stripe.url,
+            stripe_control_url=f"{self.stripe.url}/_sandbox",
+            stripe_behind_url=self.stripe.behind_url,
+            mail_url=mail_url(self.aws_port),
+            customer_id=self.subscriber.customer_id,
+            subscription_id=self.subscriber.subscription_id,
+            charge_id=self.subscriber.charge_id,
+            charge_amount_minor=CHARGE_AMOUNT_MINOR,
+            currency=CURRENCY,
+            ledger_table=required(stacks, "LedgerTableName"),
+            state_machine_arns={
+                name.removesuffix(_ARN_SUFFIX): arn
+                for name, arn in stacks.items()
+                if name.endswith(_ARN_SUFFIX)
+            },
+            user_pool_id=pool_id,
+            user_pool_client_id=client_id,
+            tokens=sign_in(self.aws_port, pool_id, client_id, self._deployed.users),
+        )
+
+    def _save_logs(self) -> None:
+        """Never stands in the way of stopping: the AWS may be what broke."""
+        try:
+            save_function_logs(self.aws_port, self._directory / "functions.log")
+        except (BotoCoreError, ClientError) as error:
+            self._report(f"The functions' logs could not be read: {error}")
+
+    def _build(self, undo: ExitStack) -> _Deployed:
+        self._report("Starting the embedded AWS and the Stripe sandbox")
+        aws = start_aws(self._directory)
+        undo.callback(aws.stop)
+        # A fault may kill function workers; those are the only processes below the AWS server.
+        stripe = start_stripe(self._directory, killable_below=aws.pid)
+        undo.callback(stripe.stop)
+        seed_before_deploy(aws.port)
+        self._report("Synthesizing and deploying the CDK app")
+        stack_outputs = self._deploy(aws.port, stripe.url)
+        self._report("Seeding a customer with a paid subscription and sample users")
+        subscriber = create_subscriber(stripe_client(stripe.url), CUSTOMER_EMAIL)
+        users = sample_users(subscriber.customer_id)
+        create_users(aws.port, required(stack_outputs, "UserPoolId"), users)
+        self._report("Starting function environments")
+        warm_functions(aws.port)
+        return _Deployed(aws.port, stripe, stack_outputs, users, subscriber)
+
+    def _deploy(self, aws_port: int, stripe_url: str) -> dict[str, str]:
+        staged = stage_functions(self._project / "functions", self._directory / "functions")
+        context = {
+            "sandbox": "true",
+            "functions_path": str(staged),
+            "stripe_api_base": stripe_url,
+            "stripe_secret_id": STRIPE_SECRET_ID,
+            "mail_from": MAIL_FROM,
+        }
+        return deploy(Deployment(self._project, self._directory, aws_port), context)
+
+
+def _api_host(deployed_url: str, aws_port: int) -> str:
+    """The emulator finds an API by this name; the deployed URL's first label is its id."""
+    api_id = deployed_url.partition("//")[2].partition(".")[0]
+    return f"{api_id}.execute-api.localhost:{aws_port}"

@@ -1,0 +1,30 @@
+"""Where everything is, for people and programs: `outputs.json`."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Outputs(BaseModel):
+    """Addresses, ids and sign-in tokens of one running sandbox."""
+
+    model_config = ConfigDict(frozen=True)
+
+    api_url: str
+    """Send requests here, with the header `Host: <api_host_header>`."""
+    api_host_header: str
+    aws_endpoint: str
+    aws_region: str
+    stripe_url: str
+    stripe_control_url: str
+    stripe_behind_url: str
+    mail_url: str
+    customer_id: str
+    subscription_id: str
+    charge_id: str
+    charge_amount_minor: int
+    currency: str
+    ledger_table: str
+    state_machine_arns: dict[str, str]
+    user_pool_id: str
+    user_pool_client_id: str
+    tokens: dict[str, str]
+    """Id tokens by user: agent, customer, operator."""

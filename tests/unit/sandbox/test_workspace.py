@@ -1,0 +1,28 @@
+"""Two sandboxes of one project never share files."""
+
+from pathlib import Path
+
+from sandbox.workspace import workspace, write_whole
+
+
+def test_second_sandbox_of_a_name_gets_its_own_directory(tmp_path: Path) -> None:
+    with workspace("demo", tmp_path) as first, workspace("demo", tmp_path) as second:
+        assert first != second
+
+
+def test_directory_is_empty_again_for_the_next(tmp_path: Path) -> None:
+    with workspace("demo", tmp_path) as first:
+        (first / "aws.log").write_text("old")
+
+    assert (first / "aws.log").exists()
+    with workspace("demo", tmp_path) as second:
+        assert second == first
+        assert list(second.iterdir()) == []
+
+
+def test_file_is_replaced_whole_and_nothing_else_stays(tmp_path: Path) -> None:
+    write_whole(tmp_path / "demo.json", "{}")
+    write_whole(tmp_path / "demo.json", '{"a": 1}')
+
+    assert [path.name for path in tmp_path.iterdir()] == ["demo.json"]
+    assert (tmp_path / "demo.json").read_text() == '{"a": 1}\n'
