@@ -115,14 +115,7 @@ class DynamoDbStore:
         self._patience.call(put)
 
     def _actions(self, change: Change) -> "list[TransactWriteItemTypeDef]":
-        head = self._put(items.head_item(change), "attribute_not_exists(pk)")
-        if change.expected_sequence:
-            head = self._put(items.head_item(change), "#sequence = :expected")
-            head["Put"]["ExpressionAttributeNames"] = {"#sequence": "sequence"}
-            head["Put"]["ExpressionAttributeValues"] = {
-                ":expected": {"N": str(change.expected_sequence)}
-            }
-        actions = [head]
+        actions = [self._put_head(change)]
         for event in items.event_items(change):
             action = self._put(event, "attribute_not_exists(pk)")
             action["Put"]["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
@@ -132,6 +125,16 @@ class DynamoDbStore:
             # A worker that read the fields before they were erased must not bring them back.
             actions.append(self._put(items.personal_item(change), "attribute_not_exists(erased)"))
         return actions
+
+    def _put_head(self, change: Change) -> "TransactWriteItemTypeDef":
+        if change.expected_sequence == 0:
+            return self._put(items.head_item(change), "attribute_not_exists(pk)")
+        head = self._put(items.head_item(change), "#sequence = :expected")
+        head["Put"]["ExpressionAttributeNames"] = {"#sequence": "sequence"}
+        head["Put"]["ExpressionAttributeValues"] = {
+            ":expected": {"N": str(change.expected_sequence)}
+        }
+        return head
 
     def _put(self, item: items.Item, condition: str | None = None) -> "TransactWriteItemTypeDef":
         put: dict[str, Any] = {"TableName": self._table_name, "Item": item}

@@ -64,7 +64,7 @@ class Patience:
         pace = PACES[fault]
         if sends >= pace.max_sends:
             raise LedgerUnavailable(
-                f"The ledger's table gave no answer in {sends} sends: {describe(error)}."
+                f"The ledger's table gave no usable answer in {sends} sends: {describe(error)}."
             ) from error
         ceiling_ms = min(pace.max_pause_ms, pace.first_pause_ms * 2 ** (sends - 1))
         # Full jitter: writers that met each other must not meet again at the same moment.

@@ -12,7 +12,7 @@ from ledger.event import Actor, EventKind
 from ledger.idempotency import FIRST_INSTANCE, approval_id_for, effect_id_for
 from ledger.ports import Ports
 from ledger.run import RunLedger
-from ledger.task import Task, check_may_act
+from ledger.task import Task, check_may_act, check_version
 from ledger.transitions import EffectState, RunState
 from ledger.update import update
 from ledger.workflow import WorkflowDefinition
@@ -39,6 +39,7 @@ def request_approval(
     """
 
     def decide(draft: Draft) -> None:
+        check_version(draft.ledger.run, definition.version)
         check_may_act(draft.ledger, task)
         if lapse_approval(draft) or _covers(draft, definition):
             return

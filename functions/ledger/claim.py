@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ledger.attempt import Attempt
+from ledger.attempt import Attempt, AttemptOutcome
 from ledger.authorise import missing_grant
 from ledger.contract import ProviderContract
 from ledger.draft import Draft
@@ -12,7 +12,6 @@ from ledger.errors import (
     EffectInProgress,
     EffectPending,
     EffectUnknown,
-    InvariantBroken,
     ReviewRequired,
 )
 from ledger.event import EventKind
@@ -26,6 +25,9 @@ from ledger.workflow import Operation
 
 # One ledger transaction with its bounded retries, and the way back to the caller.
 LEDGER_WRITE_MARGIN_SECONDS = 5
+# Harmless, so many more than of those that were sent: every retry of four executions. Bounded all
+# the same, for each is kept with its effect.
+MAX_UNREACHED_ATTEMPTS = 20
 
 
 def check_can_begin(effect: Effect, now_ms: int) -> None:
@@ -77,14 +79,22 @@ def claim(
         unproven = [name for name in operation.requires if ledger.proven(name) is None]
         if unproven:
             raise ReviewRequired(f"{operation.name} needs {unproven}, which is not proven.")
-        if len(effect.attempts) >= contract.max_attempts:
-            raise ReviewRequired(f"{operation.name}: {contract.max_attempts} attempts were made.")
+        _check_attempts(effect, contract)
         _write_claim(draft, contract, task, effect, attempt_id, authority)
 
-    claimed = update(ports, task.run_id, task.actor, decide).effect(planned.effect_id)
-    if claimed is None:
-        raise InvariantBroken(f"The claimed effect {planned.effect_id} is gone.")
-    return claimed
+    claimed = update(ports, task.run_id, task.actor, decide)
+    return claimed.require_effect(planned.effect_id)
+
+
+def _check_attempts(effect: Effect, contract: ProviderContract) -> None:
+    """Raise ReviewRequired when trying again has stopped being a way on."""
+    unreached = [found for found in effect.attempts if found.outcome is AttemptOutcome.NOT_REACHED]
+    sent = len(effect.attempts) - len(unreached)
+    if sent >= contract.max_attempts or len(unreached) >= MAX_UNREACHED_ATTEMPTS:
+        raise ReviewRequired(
+            f"{effect.operation}: {len(effect.attempts)} attempts were made, {len(unreached)} of "
+            "them never reached the provider."
+        )
 
 
 def _write_claim(

@@ -8,8 +8,6 @@ reader concludes no more than is proven:
 * after the settlement it is what the provider's own record says.
 """
 
-from dataclasses import dataclass
-
 from ledger.answer import keep_late_result, settle_fault, settle_record
 from ledger.authorise import check_consequence, read_authority
 from ledger.claim import LEDGER_WRITE_MARGIN_SECONDS, check_can_begin, claim
@@ -20,26 +18,21 @@ from ledger.effect import Effect
 from ledger.errors import (
     EffectPending,
     EffectUnknown,
-    InvariantBroken,
     ProviderUnavailable,
     ReviewRequired,
     TooLittleTime,
 )
+from ledger.idempotency import FIRST_INSTANCE, effect_id_for
 from ledger.plan import existing_or_planned
 from ledger.ports import Ports, TimeLeft
 from ledger.provider import ProviderCall, ProviderFault, ProviderRecord
-from ledger.task import Task, check_may_act
+from ledger.run import RunLedger
+from ledger.task import Task, check_may_act, check_version
 from ledger.transitions import EffectState, RunState
 from ledger.update import load, update
 from ledger.workflow import Operation, WorkflowDefinition
 
-
-@dataclass(frozen=True)
-class _Answer:
-    """What one call brought: a record, or a fault."""
-
-    record: ProviderRecord | None = None
-    fault: ProviderFault | None = None
+type Answer = ProviderRecord | ProviderFault
 
 
 def perform(
@@ -60,16 +53,20 @@ def perform(
         StaleExecution: a newer execution owns the run.
         RetryLater: nothing was begun; the same call may be repeated.
     """
+    operation = definition.operation(operation_name)
+    seen = load(ports, task.run_id)
+    check_version(seen.run, definition.version)
     try:
-        return _performed(ports, time_left, definition.operation(operation_name), task)
+        return _performed(ports, time_left, operation, task, seen)
     except ReviewRequired as required:
         # A stage that asks for a review which is not on record would be sent straight back here.
-        _record_review(ports, task, str(required))
+        _record_review(ports, task, operation, seen, str(required))
         raise
 
 
-def _performed(ports: Ports, time_left: TimeLeft, operation: Operation, task: Task) -> Effect:
-    ledger = load(ports, task.run_id)
+def _performed(
+    ports: Ports, time_left: TimeLeft, operation: Operation, task: Task, ledger: RunLedger
+) -> Effect:
     effect = existing_or_planned(ports, operation, ledger)
     if effect.state is EffectState.CONFIRMED:
         return effect
@@ -129,28 +126,34 @@ def _personal_fields(ports: Ports, task: Task, contract: ProviderContract) -> di
     return {name: fields[name] for name in contract.personal_fields}
 
 
-def _record_review(ports: Ports, task: Task, reason: str) -> None:
+def _record_review(
+    ports: Ports, task: Task, operation: Operation, seen: RunLedger, reason: str
+) -> None:
     def decide(draft: Draft) -> None:
         run = draft.ledger.run
+        effect_id = effect_id_for(run.run_id, operation.name, FIRST_INSTANCE)
+        # A worker that was frozen must not judge by what it read before a duplicate went on: what
+        # stands in its way may be our own effect.
+        overtaken = draft.ledger.effect(effect_id) != seen.effect(effect_id)
         on_record = run.state is RunState.REVIEW
-        if run.epoch == task.epoch and run.is_open and not on_record:
+        if run.epoch == task.epoch and run.is_open and not overtaken and not on_record:
             draft.send_to_review(reason)
 
     update(ports, task.run_id, task.actor, decide)
 
 
-def _call(ports: Ports, effect: Effect, call: ProviderCall) -> _Answer:
+def _call(ports: Ports, effect: Effect, call: ProviderCall) -> Answer:
     try:
-        return _Answer(record=ports.providers[effect.provider].call(call))
+        return ports.providers[effect.provider].call(call)
     except ProviderFault as fault:
-        return _Answer(fault=fault)
+        return fault
 
 
 def _read_back(
-    ports: Ports, contract: ProviderContract, effect: Effect, call: ProviderCall, answer: _Answer
+    ports: Ports, contract: ProviderContract, effect: Effect, call: ProviderCall, answer: Answer
 ) -> Judgement | None:
     """Return what a separate read says about an accepted write, None when none could be made."""
-    if answer.record is None or not contract.confirmed_by_read:
+    if isinstance(answer, ProviderFault) or not contract.confirmed_by_read:
         return None
     try:
         return judge(effect, ports.providers[effect.provider].look_up(call))
@@ -164,37 +167,31 @@ def _settle(
     contract: ProviderContract,
     task: Task,
     claimed: Effect,
-    answer: _Answer,
+    answer: Answer,
     judgement: Judgement | None,
 ) -> Effect:
     """Return the confirmed effect, or raise what its settled state means for the stage."""
-    if claimed.last_attempt is None:
-        raise InvariantBroken("A call was made without a claim.")
-    attempt = claimed.last_attempt
+    attempt = claimed.attempts[-1]
 
     def decide(draft: Draft) -> None:
-        effect = draft.ledger.effect(claimed.effect_id)
-        if effect is None:
-            raise InvariantBroken(f"The claimed effect {claimed.effect_id} is gone.")
+        effect = draft.ledger.require_effect(claimed.effect_id)
         holds_claim = (
             effect.state is EffectState.ATTEMPTING
-            and effect.last_attempt is not None
-            and effect.last_attempt.attempt_id == attempt.attempt_id
+            and effect.attempts[-1].attempt_id == attempt.attempt_id
             and draft.ledger.run.epoch == task.epoch
         )
-        if not holds_claim:
-            if answer.record is not None:
-                keep_late_result(draft, effect, attempt, answer.record)
-        elif answer.record is not None:
-            settle_record(draft, contract, effect, answer.record, judgement)
-        elif answer.fault is not None:
-            settle_fault(draft, contract, effect, answer.fault)
+        match answer:
+            case ProviderRecord() if holds_claim:
+                settle_record(draft, contract, effect, answer, judgement)
+            case ProviderRecord():
+                keep_late_result(draft, effect, attempt, answer)
+            case ProviderFault() if holds_claim:
+                settle_fault(draft, contract, effect, answer)
+            case ProviderFault():
+                pass  # a worker without a claim that learned nothing has nothing to say
 
     settled = update(ports, task.run_id, task.actor, decide)
-    effect = settled.effect(claimed.effect_id)
-    if effect is None:
-        raise InvariantBroken(f"The settled effect {claimed.effect_id} is gone.")
-    return _meaning(effect)
+    return _meaning(settled.require_effect(claimed.effect_id))
 
 
 def _meaning(effect: Effect) -> Effect:

@@ -27,8 +27,9 @@ from ledger.settle import (
 from ledger.transitions import EffectState, RunState
 from ledger.update import load, update
 
-# A state machine's wait: long enough to be cheap, short enough that a person is not kept.
-MAX_WAIT_SECONDS = 300
+# A state machine's longest wait. A refund that stays unfinished for two weeks is read some 340
+# times, which keeps the execution's history far below its limit of 25,000 events.
+MAX_WAIT_SECONDS = 3600
 
 
 # Verdicts that rest on a record with our mark.

@@ -5,7 +5,7 @@ from ledger.draft import Draft
 from ledger.event import EventKind
 from ledger.ports import Ports
 from ledger.run import RunLedger
-from ledger.task import Task, check_owner
+from ledger.task import Task, check_owner, check_version
 from ledger.transitions import EffectState, RunState
 from ledger.update import update
 from ledger.workflow import WorkflowDefinition
@@ -43,6 +43,7 @@ def resume(ports: Ports, definition: WorkflowDefinition, task: Task) -> str:
 
     def decide(draft: Draft) -> None:
         run = draft.ledger.run
+        check_version(run, definition.version)
         if run.epoch == task.epoch and not run.is_open:
             return  # a late or repeated call on a closed run changes nothing
         check_owner(run, task)
@@ -52,7 +53,7 @@ def resume(ports: Ports, definition: WorkflowDefinition, task: Task) -> str:
         if lapse_approval(draft):
             return
         stuck = [found for found in draft.ledger.effects if found.state in STUCK_EFFECT_STATES]
-        if stuck and run.state is RunState.ACTIVE:
+        if stuck:
             draft.send_to_review(f"{stuck[0].operation} is {stuck[0].state}")
             return
         if run.state is RunState.ACTIVE and next_state(definition, draft.ledger) == DONE:

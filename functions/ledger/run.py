@@ -59,6 +59,10 @@ class RunLedger(Record):
         """Return the effect, None when it was never planned."""
         return next((found for found in self.effects if found.effect_id == effect_id), None)
 
+    def require_effect(self, effect_id: str) -> Effect:
+        """Return the effect. Raises KeyError: effects are never removed."""
+        return {found.effect_id: found for found in self.effects}[effect_id]
+
     def approval(self, approval_id: str) -> Approval | None:
         """Return the approval, None when there is none of that id."""
         return next((found for found in self.approvals if found.approval_id == approval_id), None)

@@ -27,6 +27,15 @@ def check_owner(run: Run, task: Task) -> None:
         raise StaleExecution(f"Run {run.run_id} is {run.state}; nothing more may be done.")
 
 
+def check_version(run: Run, version: str) -> None:
+    """Raise StaleExecution when the code that acts is not of the version that the run is bound to.
+
+    Nothing is written then: the version's own executions go on.
+    """
+    if run.workflow != version:
+        raise StaleExecution(f"Run {run.run_id} belongs to {run.workflow}, not to {version}.")
+
+
 def check_may_act(ledger: RunLedger, task: Task) -> None:
     """Raise StaleExecution or ReviewRequired unless this execution may act for the run now."""
     check_owner(ledger.run, task)

@@ -50,7 +50,7 @@ class StripeLibrary:
         self._client = stripe.StripeClient(
             api_key,
             base_addresses={"api": base_address},
-            max_network_retries=0,
+            max_network_retries=0,  # and no fault that _judged raises is one it would repeat
             http_client=_JudgedHttpClient(send),
         )
 
@@ -77,8 +77,6 @@ class StripeLibrary:
             found += [_typed(Refund, refund) for refund in page.data]
             if not page.has_more:
                 return RefundList(tuple(found), complete=True)
-            if not page.data:
-                break
         return RefundList(tuple(found), complete=False)
 
     def create_refund(self, params: Mapping[str, object], idempotency_key: str) -> Refund:
