@@ -21,7 +21,8 @@ def main() -> int:
     parser.add_argument("command", choices=["up", "demo"])
     command = parser.parse_args().command
     sys.path.insert(0, str(_FUNCTIONS))
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    # SIGINT too: a shell starts background commands with it ignored.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     console = Console()
     try:

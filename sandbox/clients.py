@@ -11,6 +11,7 @@ from sandbox.aws import ACCESS_KEY, REGION, endpoint
 if TYPE_CHECKING:
     from mypy_boto3_cognito_idp import CognitoIdentityProviderClient
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_lambda import LambdaClient
     from mypy_boto3_secretsmanager import SecretsManagerClient
     from mypy_boto3_sesv2 import SESV2Client
@@ -24,6 +25,8 @@ _READ_TIMEOUT_SECONDS = 60
 def aws_client(service: Literal["cognito-idp"], port: int) -> "CognitoIdentityProviderClient": ...
 @overload
 def aws_client(service: Literal["dynamodb"], port: int) -> "DynamoDBClient": ...
+@overload
+def aws_client(service: Literal["events"], port: int) -> "EventBridgeClient": ...
 @overload
 def aws_client(service: Literal["lambda"], port: int) -> "LambdaClient": ...
 @overload

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from botocore.client import BaseClient
+
 from sandbox.clients import aws_client
 
 # The newest of each group say why something ended; a sandbox up for days logs without end.
@@ -16,14 +18,14 @@ def save_function_logs(aws_port: int, path: Path) -> None:
         for page in logs.get_paginator("describe_log_groups").paginate()
         for group in page["logGroups"]
     ]
-    lines = [line for group in groups for line in _lines(aws_port, group)]
+    lines = [line for group in groups for line in _lines(logs, group)]
     # By time alone: lines of one moment stay in the order they were written.
     lines.sort(key=lambda line: line[0])
     path.write_text("".join(f"{at_ms} {group} {message}\n" for at_ms, group, message in lines))
 
 
-def _lines(aws_port: int, group: str) -> list[tuple[int, str, str]]:
-    pages = aws_client("logs", aws_port).get_paginator("filter_log_events")
+def _lines(logs: BaseClient, group: str) -> list[tuple[int, str, str]]:
+    pages = logs.get_paginator("filter_log_events")
     limit = {"PageSize": 1000, "MaxItems": 1000 * _MAX_PAGES_PER_GROUP}
     return [
         (event["timestamp"], group, event["message"].rstrip())

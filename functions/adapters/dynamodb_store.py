@@ -69,7 +69,7 @@ class DynamoDbStore:
         send = partial(
             self._client.transact_write_items,
             TransactItems=self._actions(change),
-            ClientRequestToken=_token(change.commit_id),
+            ClientRequestToken=self._token(change),
         )
         try:
             self._patience.call(send)
@@ -125,6 +125,12 @@ class DynamoDbStore:
             # A worker that read the fields before they were erased must not bring them back.
             actions.append(self._put(items.personal_item(change), "attribute_not_exists(erased)"))
         return actions
+
+    def _token(self, change: Change) -> str:
+        """Return what makes a repeat of the same transaction harmless for ten minutes."""
+        # Tokens are remembered for the whole account, so the table and the run are part of it.
+        name = f"{self._table_name}/{change.run.run_id}/{change.commit_id}"
+        return hashlib.sha256(name.encode()).hexdigest()[:MAX_TOKEN_CHARS]
 
     def _put_head(self, change: Change) -> "TransactWriteItemTypeDef":
         if change.expected_sequence == 0:
@@ -209,11 +215,6 @@ class DynamoDbStore:
             ConsistentRead=True,
         )
         return self._patience.call(get).get("Item")
-
-
-def _token(commit_id: str) -> str:
-    """Return what makes a repeat of the same transaction harmless for ten minutes."""
-    return hashlib.sha256(commit_id.encode()).hexdigest()[:MAX_TOKEN_CHARS]
 
 
 def _old_event(error: ClientError) -> items.Item | None:

@@ -8,11 +8,13 @@ from ledger.effect import Effect, LateResult
 from ledger.event import EventKind
 from ledger.provider import Findings, ProviderFault, ProviderRecord
 from ledger.settle import (
+    end_recovered_review,
     reopen_unknown,
     settle_accepted,
     settle_confirmed,
     settle_conflict,
     settle_found,
+    settle_not_reached,
     settle_rejected,
     settle_unknown,
     with_outcome,
@@ -45,8 +47,7 @@ def settle_fault(
     """Settle a call that returned no record, by the provider's own error table."""
     error_class = contract.classify(fault.kind, fault.status, fault.code)
     words = str(fault)
-    # A refusal speaks only for its own attempt: an earlier one may have been carried out.
-    earlier_unknown = any(found.was_ever_unknown for found in effect.attempts[:-1])
+    earlier_unknown = _earlier_unknown(effect)
     if error_class is ErrorClass.KEY_CONFLICT:
         judgement = Judgement(
             verdict=Verdict.CONFLICT,
@@ -56,14 +57,17 @@ def settle_fault(
     elif error_class is ErrorClass.REFUSED and not earlier_unknown:
         settle_rejected(draft, effect, f"the provider refused: {words}", words)
     elif error_class is ErrorClass.NOT_REACHED and not earlier_unknown:
-        draft.move_effect(
-            with_outcome(effect, AttemptOutcome.NOT_REACHED, words),
-            EffectState.PLANNED,
-            EventKind.EFFECT_NOT_REACHED,
-            f"the request had no effect: {words}",
-        )
+        settle_not_reached(draft, effect, words)
     else:
         settle_unknown(draft, effect, f"no answer that proves anything: {words}", words)
+
+
+def _earlier_unknown(effect: Effect) -> bool:
+    """Return whether a refusal of the newest attempt leaves an older one in doubt.
+
+    A refusal speaks only for its own attempt: an earlier one may have been carried out.
+    """
+    return any(found.was_ever_unknown for found in effect.attempts[:-1])
 
 
 def keep_late_result(
@@ -99,3 +103,26 @@ def keep_late_result(
             "a second record for one effect",
         )
         draft.send_to_review(f"{effect.operation}: the provider holds a second record")
+
+
+def use_late_fault(
+    draft: Draft,
+    contract: ProviderContract,
+    effect: Effect,
+    attempt: Attempt,
+    fault: ProviderFault,
+) -> None:
+    """Let a worker that was given up say that its request never reached the provider.
+
+    That is proof about the one attempt that was in doubt; any other fault proves nothing now.
+    """
+    error_class = contract.classify(fault.kind, fault.status, fault.code)
+    if (
+        error_class is not ErrorClass.NOT_REACHED
+        or effect.state is not EffectState.UNKNOWN
+        or effect.attempts[-1].attempt_id != attempt.attempt_id
+        or _earlier_unknown(effect)
+    ):
+        return
+    settle_not_reached(draft, effect, str(fault))
+    end_recovered_review(draft)

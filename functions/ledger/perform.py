@@ -8,11 +8,11 @@ reader concludes no more than is proven:
 * after the settlement it is what the provider's own record says.
 """
 
-from ledger.answer import keep_late_result, settle_fault, settle_record
+from ledger.answer import keep_late_result, settle_fault, settle_record, use_late_fault
 from ledger.authorise import check_consequence, read_authority
 from ledger.claim import LEDGER_WRITE_MARGIN_SECONDS, check_can_begin, claim
 from ledger.compare import Judgement, judge
-from ledger.contract import ProviderContract
+from ledger.contract import FaultKind, ProviderContract
 from ledger.draft import Draft
 from ledger.effect import Effect
 from ledger.errors import (
@@ -82,7 +82,6 @@ def _performed(
     claimed = claim(ports, operation, task, effect, authority.snapshot)
     if claimed.state is EffectState.CONFIRMED:
         return claimed
-    _check_lease(ports, contract, claimed)
     call = ProviderCall(
         run_id=task.run_id,
         effect_id=claimed.effect_id,
@@ -91,7 +90,7 @@ def _performed(
         params=claimed.request.params(),
         personal=personal,
     )
-    answer = _call(ports, claimed, call)
+    answer = _call(ports, contract, claimed, call)
     judgement = _read_back(ports, contract, claimed, call, answer)
     return _settle(ports, contract, task, claimed, answer, judgement)
 
@@ -103,16 +102,6 @@ def _check_time(time_left: TimeLeft, contract: ProviderContract) -> None:
         raise TooLittleTime(
             f"{time_left.remaining_ms()} ms are left and {needed_ms} ms may be needed to call "
             f"{contract.provider} and write down the answer; nothing was sent."
-        )
-
-
-def _check_lease(ports: Ports, contract: ProviderContract, claimed: Effect) -> None:
-    """Raise EffectUnknown when the claim could lapse inside the call: somebody else may begin."""
-    attempt = claimed.last_attempt
-    ends_at_ms = ports.clock.now_ms() + contract.call_timeout_seconds * 1000
-    if attempt is None or ends_at_ms > attempt.lease_until_ms:
-        raise EffectUnknown(
-            f"Claiming {claimed.effect_id} took too long; nothing was sent under this claim."
         )
 
 
@@ -142,9 +131,14 @@ def _record_review(
     update(ports, task.run_id, task.actor, decide)
 
 
-def _call(ports: Ports, effect: Effect, call: ProviderCall) -> Answer:
+def _call(ports: Ports, contract: ProviderContract, claimed: Effect, call: ProviderCall) -> Answer:
+    ends_at_ms = ports.clock.now_ms() + contract.call_timeout_seconds * 1000
+    if ends_at_ms > claimed.attempts[-1].lease_until_ms:
+        # Writing the claim took so long that it could lapse inside the call, and somebody else
+        # could begin beside us.
+        return ProviderFault(FaultKind.NEVER_SENT)
     try:
-        return ports.providers[effect.provider].call(call)
+        return ports.providers[claimed.provider].call(call)
     except ProviderFault as fault:
         return fault
 
@@ -188,7 +182,7 @@ def _settle(
             case ProviderFault() if holds_claim:
                 settle_fault(draft, contract, effect, answer)
             case ProviderFault():
-                pass  # a worker without a claim that learned nothing has nothing to say
+                use_late_fault(draft, contract, effect, attempt, answer)
 
     settled = update(ports, task.run_id, task.actor, decide)
     return _meaning(settled.require_effect(claimed.effect_id))

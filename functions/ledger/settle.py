@@ -117,6 +117,18 @@ def settle_rejected(draft: Draft, effect: Effect, reason: str, fault: str = "") 
     return moved
 
 
+def settle_not_reached(draft: Draft, effect: Effect, fault: str) -> Effect:
+    """Return the effect to planned: its only attempt in doubt had no effect."""
+    return draft.move_effect(
+        with_outcome(effect, AttemptOutcome.NOT_REACHED, fault),
+        EffectState.PLANNED,
+        EventKind.EFFECT_NOT_REACHED,
+        f"the request had no effect: {fault}",
+        unsettled_since_ms=None,
+        overdue=False,
+    )
+
+
 def settle_found(draft: Draft, effect: Effect, judgement: Judgement) -> Effect:
     """Apply a verdict that rests on records; ``effect`` is unknown or accepted.
 

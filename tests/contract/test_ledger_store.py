@@ -8,7 +8,7 @@ import pytest
 from ledger.approval import ApprovalState
 from ledger.attempt import AttemptOutcome
 from ledger.effect import LateResult
-from ledger.errors import LedgerMoved
+from ledger.errors import InvariantBroken, LedgerMoved
 from ledger.provider import ProviderRecord, RecordStatus
 from ledger.run import RunLedger
 from ledger.store import LedgerStore
@@ -212,6 +212,18 @@ class TestCommit:
         assert ledger is not None
         assert ledger.effects == (claimed,)
         assert _all_events(store) == [(1, "commit-1"), (2, "ours"), (3, "ours"), (4, "theirs")]
+
+    def test_given_our_commit_id_at_another_sequence_when_committed_then_it_is_not_taken_for_ours(
+        self, store: LedgerStore
+    ) -> None:
+        store.commit(a_change())
+        store.commit(a_change("commit-2", expected_sequence=1))
+
+        # A store that remembers commit ids may say more loudly that this is a mistake.
+        with pytest.raises((LedgerMoved, InvariantBroken)):
+            store.commit(a_change("commit-2"))
+
+        assert _all_events(store) == [(1, "commit-1"), (2, "commit-2")]
 
     def test_given_eight_writers_at_one_sequence_when_released_together_then_one_wins(
         self, store: LedgerStore

@@ -20,6 +20,7 @@ from tests.builders import (
     RUN_ID,
     a_change,
     a_checkpoint,
+    a_run,
     an_attempt,
     an_effect,
     evidence,
@@ -97,16 +98,17 @@ class TestLostAnswer:
         assert others == [first, first]
         assert world.commit_ids() == ["create"]
 
-    def test_given_two_changes_when_sent_then_their_tokens_differ_and_fit(
+    def test_given_three_changes_when_sent_then_their_tokens_differ_and_fit(
         self, client: Any
     ) -> None:
         world = World(client)
 
         world.store.commit(a_change("c" * 200))
         world.store.commit(a_change("c" * 201, expected_sequence=1))
+        world.store.commit(a_change("c" * 200, run=a_run(run_id="run-2")))
 
         tokens = [request["ClientRequestToken"] for request in world.sends()]
-        assert len(set(tokens)) == 2
+        assert len(set(tokens)) == 3
         assert {len(token) for token in tokens} == {36}
 
     def test_given_our_write_landed_and_somebody_wrote_on_top_when_repeated_then_success(

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.dynamodb_items import event_items
 from adapters.dynamodb_store import DynamoDbStore
-from ledger.errors import InvariantBroken
+from ledger.errors import InvariantBroken, LedgerMoved
 from ledger.transitions import EffectState
 from tests.builders import (
     NOW_MS,
@@ -94,6 +94,22 @@ class TestLayout:
         store.erase_personal(RUN_ID)
 
         assert _stored(client, "PERSONAL").keys() == {"pk", "sk", "erased"}
+
+
+def test_given_a_head_that_lost_its_events_when_the_run_is_created_again_then_it_is_not_replaced(
+    client: Any,
+) -> None:
+    store = _store(client)
+    store.commit(a_change(effects=(PLANNED,)))
+    key = {"pk": {"S": f"RUN#{RUN_ID}"}, "sk": {"S": "EVENT#0000000001"}}
+    client.delete_item(TableName=TABLE_NAME, Key=key)
+
+    with pytest.raises(LedgerMoved):
+        store.commit(a_change("again", run=a_run(tenant_id="tenant-2")))
+
+    ledger = store.load(RUN_ID)
+    assert ledger is not None
+    assert ledger.run.tenant_id == "tenant-1"
 
 
 class TestLoad:

@@ -12,6 +12,7 @@ from ledger.transitions import EffectState
 from tests.builders import (
     RUN_ID,
     a_change,
+    a_checkpoint,
     an_approval,
     an_attempt,
     an_effect,
@@ -50,7 +51,10 @@ class TestTornRead:
         store = _store(FaultyClient(client, query=[keep, keep]))
         store.commit(a_change(effects=(PLANNED,), approvals=(an_approval(),)))
         store.load(RUN_ID)
-        store.commit(a_change("claim", expected_sequence=1, effects=(CLAIMED,)))
+        claim = a_change(
+            "claim", expected_sequence=1, effects=(CLAIMED,), checkpoints=(a_checkpoint(),)
+        )
+        store.commit(claim)
         store.load(RUN_ID)
         before, after = answers
         return before, after
@@ -59,21 +63,29 @@ class TestTornRead:
         fates = [_answers(items) for items in torn]
         return _store(FaultyClient(client, query=fates)).load(RUN_ID)
 
-    @pytest.mark.parametrize("new", [{"#HEAD"}, {"EFFECT#effect-refund-1"}])
-    def test_given_half_of_a_claim_when_loaded_then_read_again_until_it_is_whole(
+    @pytest.mark.parametrize(
+        "new",
+        [
+            pytest.param({"#HEAD", "CHECKPOINT#refund_confirmed"}, id="the effect is missing"),
+            pytest.param({"#HEAD", "EFFECT#effect-refund-1"}, id="the checkpoint is missing"),
+            pytest.param({"EFFECT#effect-refund-1"}, id="only the effect is there"),
+            pytest.param({"CHECKPOINT#refund_confirmed"}, id="only the checkpoint is there"),
+        ],
+    )
+    def test_given_part_of_a_claim_when_loaded_then_read_again_until_it_is_whole(
         self, client: Any, pages: tuple[list[Any], list[Any]], new: set[str]
     ) -> None:
         before, after = pages
-        torn = [
-            newer if newer["sk"]["S"] in new else older
-            for older, newer in zip(before, after, strict=True)
-        ]
+        items = {item["sk"]["S"]: item for item in before}
+        items |= {item["sk"]["S"]: item for item in after if item["sk"]["S"] in new}
+        torn = [items[sort_key] for sort_key in sorted(items)]
 
         ledger = self._load(client, torn, torn)
 
         assert ledger is not None
         assert ledger.run.sequence == 2
         assert ledger.effects == (CLAIMED,)
+        assert ledger.checkpoints == (a_checkpoint(),)
 
     def test_given_a_new_head_without_its_new_record_when_loaded_then_read_again(
         self, client: Any, pages: tuple[list[Any], list[Any]]

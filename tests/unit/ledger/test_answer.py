@@ -1,8 +1,7 @@
-"""What one answer means: for its own attempt, for a lost claim, and for nobody else."""
+"""What one answer means: for its own attempt, and for no other."""
 
 import pytest
 
-from ledger.answer import keep_late_result
 from ledger.attempt import AttemptOutcome
 from ledger.errors import (
     EffectPending,
@@ -11,10 +10,9 @@ from ledger.errors import (
     ReviewRequired,
 )
 from ledger.event import EventKind
-from ledger.execution import replace_execution
 from ledger.provider import ProviderFault, RecordStatus
 from ledger.transitions import EffectState, RunState
-from tests.unit.ledger.support import (
+from tests.unit.ledger.sample import (
     ALREADY_REFUNDED,
     BOUND,
     CARD_DECLINED,
@@ -23,18 +21,12 @@ from tests.unit.ledger.support import (
     LEASE_SECONDS,
     NEVER_SENT,
     NO_ANSWER,
-    OPERATOR,
     RECEIPT_ID,
-    RUN_ID,
     SERVER_ERROR,
-    SETTLE_WINDOW_SECONDS,
-    Step,
-    World,
     a_record,
-    a_refund,
-    an_approved_world,
-    given,
 )
+from tests.unit.ledger.scripted_provider import Step
+from tests.unit.ledger.support import World, an_approved_world
 
 
 def lose_and_prove_absent(world: World) -> None:
@@ -48,9 +40,6 @@ def lose_and_prove_absent(world: World) -> None:
 def outcomes(world: World) -> list[AttemptOutcome]:
     """Return how the refund's attempts ended."""
     return [attempt.outcome for attempt in world.effect().attempts]
-
-
-# --- an answer that is a record
 
 
 def test_a_done_record_that_is_read_back_equal_is_accepted_then_confirmed() -> None:
@@ -74,7 +63,7 @@ def test_a_record_that_fails_at_once_is_rejected_and_a_person_looks() -> None:
         world.perform()
 
     assert world.effect().state is EffectState.REJECTED
-    assert world.ledger.run.state is RunState.REVIEW
+    assert world.run().state is RunState.REVIEW
     assert world.ledger.proven("refund_confirmed") is None
 
 
@@ -88,7 +77,7 @@ def test_a_record_that_is_read_back_different_is_a_conflict_with_what_was_found(
     effect = world.effect()
     assert effect.state is EffectState.CONFLICT
     assert [found.fields["amount_minor"] for found in effect.candidates] == [79000]
-    assert "amount_minor" in world.ledger.run.review_reason
+    assert "amount_minor" in world.run().review_reason
     assert world.ledger.proven("refund_confirmed") is None
 
 
@@ -102,7 +91,7 @@ def test_a_record_that_the_read_back_does_not_show_yet_stays_accepted(every_page
         world.perform()
 
     assert world.effect().state is EffectState.ACCEPTED
-    assert world.ledger.run.state is RunState.ACTIVE
+    assert world.run().state is RunState.ACTIVE
 
 
 def test_a_mail_is_confirmed_by_its_acceptance_without_a_read() -> None:
@@ -126,9 +115,6 @@ def test_a_mail_accepted_for_something_else_is_a_conflict() -> None:
     assert world.effect(RECEIPT_ID).state is EffectState.CONFLICT
 
 
-# --- an answer that is a fault
-
-
 def test_a_definite_refusal_of_the_first_attempt_is_final_and_a_person_looks() -> None:
     world = an_approved_world()
     world.payments.script = [Step(None, CARD_DECLINED)]
@@ -139,7 +125,7 @@ def test_a_definite_refusal_of_the_first_attempt_is_final_and_a_person_looks() -
     assert world.effect().state is EffectState.REJECTED
     assert outcomes(world) == [AttemptOutcome.REFUSED]
     assert world.effect().attempts[0].fault == "answered status=402 code=card_declined"
-    assert world.ledger.run.state is RunState.REVIEW
+    assert world.run().state is RunState.REVIEW
 
 
 def test_a_refusal_after_a_lost_attempt_speaks_only_for_itself() -> None:
@@ -151,7 +137,7 @@ def test_a_refusal_after_a_lost_attempt_speaks_only_for_itself() -> None:
         world.perform()
 
     assert world.effect().state is EffectState.UNKNOWN
-    assert world.ledger.run.state is RunState.ACTIVE
+    assert world.run().state is RunState.ACTIVE
 
 
 def test_a_request_that_never_left_may_be_made_again_at_once() -> None:
@@ -203,9 +189,7 @@ def test_a_key_that_is_known_with_another_request_is_a_conflict_and_no_other_key
     assert len(world.payments.calls) == 1
 
 
-@pytest.mark.parametrize(
-    "fault", [KEY_IN_USE, ALREADY_REFUNDED, SERVER_ERROR, NO_ANSWER], ids=str
-)
+@pytest.mark.parametrize("fault", [KEY_IN_USE, ALREADY_REFUNDED, SERVER_ERROR, NO_ANSWER], ids=str)
 @pytest.mark.parametrize("made", [RecordStatus.DONE, None], ids=["made", "not made"])
 def test_an_answer_that_proves_nothing_is_unknown_whatever_the_provider_did(
     fault: ProviderFault, made: RecordStatus | None
@@ -221,7 +205,7 @@ def test_an_answer_that_proves_nothing_is_unknown_whatever_the_provider_did(
     assert effect.unsettled_since_ms == world.clock.now_ms()
     assert outcomes(world) == [AttemptOutcome.UNKNOWN]
     assert effect.attempts[0].fault == str(fault)
-    assert world.ledger.run.state is RunState.ACTIVE
+    assert world.run().state is RunState.ACTIVE
 
 
 def test_already_refunded_is_ours_only_when_the_read_says_so() -> None:
@@ -240,57 +224,6 @@ def test_already_refunded_is_ours_only_when_the_read_says_so() -> None:
     assert world.ledger.proven("refund_confirmed") is None
 
 
-# --- an answer that came after the claim was gone
-
-
-def test_a_worker_whose_execution_was_replaced_keeps_what_it_learned_for_reconcile() -> None:
-    world = an_approved_world()
-
-    def replace() -> None:
-        replace_execution(world.ports, RUN_ID, 1, "aborted", OPERATOR)
-
-    world.payments.during_call = replace
-    with pytest.raises(EffectUnknown):
-        world.perform()
-
-    effect = world.effect()
-    assert effect.state is EffectState.ATTEMPTING
-    assert [late.record.record_id for late in effect.late_results] == ["payments_1"]
-    world.pass_seconds(LEASE_SECONDS)
-    world.reconcile()
-    assert world.effect().state is EffectState.CONFIRMED
-    assert len(world.payments.calls) == 1
-
-
-def test_a_late_worker_that_learned_only_of_a_fault_changes_nothing() -> None:
-    world = an_approved_world()
-    world.payments.script = [Step(None, CARD_DECLINED)]
-    world.payments.during_call = lambda: given(world, epoch=2)
-
-    with pytest.raises(EffectUnknown):
-        world.perform()
-
-    assert world.effect().state is EffectState.ATTEMPTING
-    assert world.effect().late_results == ()
-
-
-def test_a_mail_whose_worker_was_replaced_is_confirmed_from_its_late_result() -> None:
-    world = an_approved_world()
-    world.perform()
-    world.post.during_call = lambda: given(world, epoch=2)
-    with pytest.raises(EffectUnknown):
-        world.perform("receipt")
-    world.pass_seconds(LEASE_SECONDS)
-
-    world.reconcile()
-
-    receipt = world.effect(RECEIPT_ID)
-    assert receipt.state is EffectState.CONFIRMED
-    assert receipt.evidence is not None
-    assert receipt.evidence.record_id == "post_1"
-    assert len(world.post.calls) == 1
-
-
 def absence_proven_in_mid_call(world: World) -> None:
     """Freeze the worker in its call until others have proven absence, then let it answer."""
 
@@ -301,132 +234,6 @@ def absence_proven_in_mid_call(world: World) -> None:
         world.payments.held.extend(held)
 
     world.payments.during_call = frozen
-
-
-def test_a_record_that_appears_after_its_absence_was_proven_makes_the_effect_unknown() -> None:
-    world = an_approved_world()
-    absence_proven_in_mid_call(world)
-
-    with pytest.raises(EffectUnknown):
-        world.perform()
-
-    assert world.effect().state is EffectState.UNKNOWN
-    assert EventKind.LATE_RESULT_RECORDED in world.kinds
-    assert outcomes(world) == [AttemptOutcome.ABSENT]
-    world.reconcile()
-    assert world.effect().state is EffectState.CONFIRMED
-    assert len(world.payments.calls) == 1
-
-
-def test_a_late_result_that_the_provider_does_not_show_is_a_persons_question() -> None:
-    world = an_approved_world()
-    absence_proven_in_mid_call(world)
-    with pytest.raises(EffectUnknown):
-        world.perform()
-    world.payments.held.clear()
-    world.pass_seconds(SETTLE_WINDOW_SECONDS)
-
-    world.reconcile()
-
-    assert world.effect().state is EffectState.CONFLICT
-    assert world.ledger.run.state is RunState.REVIEW
-
-
-def test_a_late_record_after_a_refusal_reopens_the_question_and_keeps_the_refusal() -> None:
-    world = an_approved_world()
-
-    def refused_meanwhile() -> None:
-        given(
-            world,
-            world.effect().model_copy(
-                update={
-                    "state": EffectState.REJECTED,
-                    "attempts": (
-                        *world.effect().attempts,
-                        world.effect().attempts[0].model_copy(
-                            update={
-                                "attempt_id": "attempt-2",
-                                "number": 2,
-                                "outcome": AttemptOutcome.REFUSED,
-                                "fault": "answered status=402",
-                            }
-                        ),
-                    ),
-                }
-            ),
-        )
-
-    world.payments.during_call = refused_meanwhile
-    with pytest.raises(EffectUnknown):
-        world.perform()
-
-    assert world.effect().state is EffectState.UNKNOWN
-    assert world.effect().attempts[1].outcome is AttemptOutcome.REFUSED
-    assert world.effect().attempts[1].fault == "answered status=402"
-
-
-def test_a_late_record_that_is_already_the_evidence_changes_nothing() -> None:
-    world = an_approved_world()
-
-    def found_meanwhile() -> None:
-        world.pass_seconds(LEASE_SECONDS)
-        world.reconcile()
-
-    world.payments.during_call = found_meanwhile
-    effect = world.perform()
-
-    assert effect.state is EffectState.CONFIRMED
-    assert effect.late_results == ()
-    assert world.ledger.run.state is RunState.ACTIVE
-
-
-def test_a_late_record_learned_twice_is_kept_once() -> None:
-    world = an_approved_world()
-    given(world, a_refund(EffectState.UNKNOWN))
-    for _ in range(2):
-        world.change(
-            lambda draft: keep_late_result(
-                draft, world.effect(), world.effect().attempts[0], a_record()
-            )
-        )
-
-    assert len(world.effect().late_results) == 1
-    assert world.kinds.count(EventKind.LATE_RESULT_RECORDED) == 1
-
-
-def test_a_second_record_for_a_confirmed_effect_contradicts_it_and_reopens_the_run() -> None:
-    world = an_approved_world()
-
-    def another_confirmed() -> None:
-        world.payments.held[:] = [a_record(record_id="re_other")]
-        world.pass_seconds(LEASE_SECONDS)
-        world.reconcile()
-
-    world.payments.during_call = another_confirmed
-    with pytest.raises(ReviewRequired, match="contradicted"):
-        world.perform()
-
-    assert world.effect().state is EffectState.CONTRADICTED
-    assert [late.record.record_id for late in world.effect().late_results] == ["payments_1"]
-    assert world.ledger.run.state is RunState.REVIEW
-    assert world.ledger.proven("refund_confirmed") is None
-
-
-def test_a_record_that_appears_after_the_run_was_closed_opens_it_for_review() -> None:
-    world = an_approved_world()
-
-    def declined_meanwhile() -> None:
-        refund = world.effect().model_copy(update={"state": EffectState.PLANNED})
-        given(world, refund, state=RunState.CLOSED, closed_at_ms=world.clock.now_ms())
-
-    world.payments.during_call = declined_meanwhile
-    with pytest.raises(EffectUnknown):
-        world.perform()
-
-    assert world.effect().state is EffectState.UNKNOWN
-    assert world.ledger.run.state is RunState.REVIEW
-    assert world.ledger.run.due_at_ms is not None
-    assert world.ledger.run.closed_at_ms is None
 
 
 def test_evidence_is_cut_to_the_records_typed_fields() -> None:

@@ -6,7 +6,7 @@ from ledger.approval import Approval, ApprovalState
 from ledger.record import Scalar
 from ledger.run import RunLedger
 from tests.builders import NOW_MS, a_run
-from tests.unit.ledger.support import BOUND, DEFINITION, DIGEST, PAYLOAD, REFUND_ID
+from tests.unit.ledger.sample import BOUND, DEFINITION, DIGEST, PAYLOAD, REFUND_ID
 
 VERSION = DEFINITION.version
 

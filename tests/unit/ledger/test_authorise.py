@@ -16,7 +16,7 @@ from ledger.record import Scalar
 from ledger.transitions import EffectState
 from ledger.workflow import Operation
 from tests.builders import a_checkpoint, evidence
-from tests.unit.ledger.support import (
+from tests.unit.ledger.sample import (
     APPROVAL_LIFETIME_SECONDS,
     BOUND,
     DEFINITION,
@@ -25,12 +25,9 @@ from tests.unit.ledger.support import (
     REFUND_ID,
     REQUEST,
     RUN_ID,
-    World,
     a_refund,
-    a_world,
-    an_approved_world,
-    given,
 )
+from tests.unit.ledger.support import World, a_world, an_approved_world, given
 
 
 def the_approval(world: World) -> Approval:
@@ -220,5 +217,3 @@ def test_a_consequence_equal_in_every_approved_field_passes() -> None:
 def test_a_consequence_that_was_not_approved_is_stopped(consequence: dict[str, Scalar]) -> None:
     with pytest.raises(ReviewRequired, match="nothing was sent"):
         check_consequence(a_refund(), consequence)
-
-

@@ -99,7 +99,7 @@ def test_a_moment_keeps_its_offset() -> None:
         b"7900",
         bytearray(b"7900"),
         {7900},
-        object(),
+        pytest.param(object(), id="an object"),
     ],
     ids=repr,
 )

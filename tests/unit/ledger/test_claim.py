@@ -2,6 +2,7 @@
 
 import pytest
 
+from ledger.claim import MAX_UNREACHED_ATTEMPTS
 from ledger.effect import Effect
 from ledger.errors import (
     ApprovalNeeded,
@@ -14,42 +15,21 @@ from ledger.errors import (
     StaleExecution,
 )
 from ledger.event import EventKind
+from ledger.provider import RecordStatus
 from ledger.transitions import EffectState, RunState
-from tests.unit.ledger.support import (
+from tests.unit.ledger.sample import (
     APPROVAL_LIFETIME_SECONDS,
     BOUND,
     CALL_TIMEOUT_SECONDS,
-    KEY_LIFETIME_SECONDS,
-    KEY_MARGIN_SECONDS,
+    LEASE_SECONDS,
     MAX_ATTEMPTS,
     NEVER_SENT,
     NO_ANSWER,
     TASK,
-    Step,
-    World,
     a_refund,
-    a_world,
-    an_approved_world,
-    given,
 )
-
-PROTECTED_MS = (KEY_LIFETIME_SECONDS - KEY_MARGIN_SECONDS) * 1000
-
-
-def lose_one_attempt(world: World) -> Effect:
-    """Let an attempt end without the provider having seen it, and prove that."""
-    world.payments.script = [Step(None, NO_ANSWER)]
-    with pytest.raises(EffectUnknown):
-        world.perform()
-    world.prove_absence()
-    assert world.effect().state is EffectState.PLANNED
-    return world.effect()
-
-
-def renew_approval(world: World, ordinal: int) -> None:
-    """Ask again and let the customer say yes again."""
-    world.ask(f"token-{ordinal}")
-    world.decide(ordinal=ordinal)
+from tests.unit.ledger.scripted_provider import Step
+from tests.unit.ledger.support import a_world, an_approved_world, given
 
 
 def test_the_intent_is_on_record_before_anything_is_sent() -> None:
@@ -92,7 +72,7 @@ def test_two_workers_begin_together_and_one_of_them_sends() -> None:
 
     assert effect.state is EffectState.CONFIRMED
     assert len(world.payments.calls) == 1
-    assert world.ledger.run.state is RunState.ACTIVE
+    assert world.run().state is RunState.ACTIVE
 
 
 def test_a_worker_that_finds_another_in_mid_call_steps_back() -> None:
@@ -109,6 +89,32 @@ def test_a_worker_that_finds_another_in_mid_call_steps_back() -> None:
     world.perform()
 
     assert refusals == ["in progress"]
+    assert len(world.payments.calls) == 1
+
+
+def test_a_worker_that_is_claimed_ahead_of_steps_back() -> None:
+    world = an_approved_world()
+    world.store.rivals = [lambda: given(world, a_refund(EffectState.ATTEMPTING))]
+
+    with pytest.raises(EffectInProgress):
+        world.perform()
+
+    assert world.payments.calls == []
+    assert world.run().state is RunState.ACTIVE
+
+
+def test_a_worker_ahead_of_whom_an_answer_was_lost_reconciles_first() -> None:
+    world = an_approved_world()
+
+    def rival() -> None:
+        world.payments.script = [Step(RecordStatus.DONE, NO_ANSWER)]
+        with pytest.raises(EffectUnknown):
+            world.perform()
+
+    world.store.rivals = [rival]
+    with pytest.raises(EffectUnknown):
+        world.perform()
+
     assert len(world.payments.calls) == 1
 
 
@@ -150,94 +156,44 @@ def test_a_writer_that_is_always_faster_leaves_the_stage_repeatable() -> None:
     assert world.perform().state is EffectState.CONFIRMED
 
 
-def test_a_further_attempt_within_the_keys_lifetime_uses_the_same_key() -> None:
+def test_requests_that_never_arrive_end_in_review_not_in_a_loop() -> None:
     world = an_approved_world()
-    first_use_ms = world.clock.now_ms()
-    lose_one_attempt(world)
-    world.clock.move_to(first_use_ms + PROTECTED_MS - CALL_TIMEOUT_SECONDS * 1000 - 1)
-
-    effect = world.perform()
-
-    first, second = world.payments.calls
-    assert first.idempotency_key == second.idempotency_key
-    assert effect.generation == 1
-    assert effect.key_first_used_at_ms == first_use_ms
-    assert [attempt.number for attempt in effect.attempts] == [1, 2]
-
-
-def test_a_call_that_could_outlive_the_key_is_made_under_a_new_generation() -> None:
-    world = an_approved_world()
-    first_use_ms = world.clock.now_ms()
-    lose_one_attempt(world)
-    world.clock.move_to(first_use_ms + PROTECTED_MS - CALL_TIMEOUT_SECONDS * 1000)
-
-    effect = world.perform()
-
-    first, second = world.payments.calls
-    assert first.idempotency_key != second.idempotency_key
-    assert first.params == second.params
-    assert effect.generation == 2
-    assert effect.key_first_used_at_ms == world.clock.now_ms()
-    assert [attempt.generation for attempt in effect.attempts] == [1, 2]
-
-
-def test_past_the_keys_lifetime_the_first_approval_is_not_enough() -> None:
-    world = an_approved_world()
-    lose_one_attempt(world)
-    world.pass_seconds(49 * 3600)
-
-    with pytest.raises(ApprovalNeeded, match="expired"):
-        world.perform()
-    renew_approval(world, 2)
-    effect = world.perform()
-
-    assert effect.generation == 2
-    assert len(world.payments.calls) == 2
-
-
-def test_a_request_that_never_left_keeps_the_time_of_the_keys_first_use() -> None:
-    world = an_approved_world()
-    first_use_ms = world.clock.now_ms()
-    world.payments.script = [Step(None, NEVER_SENT)]
-    with pytest.raises(ProviderUnavailable):
-        world.perform()
-    world.pass_seconds(60)
-
-    effect = world.perform()
-
-    assert effect.key_first_used_at_ms == first_use_ms
-    assert effect.generation == 1
-
-
-def test_a_provider_that_knows_no_keys_is_given_the_one_key_for_ever() -> None:
-    world = an_approved_world()
-    world.perform()
-    world.post.script = [Step(None, NEVER_SENT)]
-    with pytest.raises(ProviderUnavailable):
-        world.perform("receipt")
-    world.pass_seconds(49 * 3600)
-
-    receipt = world.perform("receipt")
-
-    assert receipt.generation == 1
-    assert receipt.key_first_used_at_ms is None
-    assert world.post.calls[0].idempotency_key == world.post.calls[1].idempotency_key
-
-
-def test_attempts_that_never_arrive_end_in_review_not_in_a_loop() -> None:
-    world = an_approved_world()
-    world.payments.script = [Step(None, NEVER_SENT)] * 10
-    for _ in range(MAX_ATTEMPTS):
+    world.payments.script = [Step(None, NEVER_SENT)] * (MAX_UNREACHED_ATTEMPTS + 1)
+    for _ in range(MAX_UNREACHED_ATTEMPTS):
         with pytest.raises(ProviderUnavailable):
             world.perform()
+
+    with pytest.raises(ReviewRequired, match="never reached the provider"):
+        world.perform()
+
+    assert len(world.payments.calls) == MAX_UNREACHED_ATTEMPTS
+    assert world.run().state is RunState.REVIEW
+    assert world.resume() == "Review"
+
+
+def test_attempts_that_were_sent_and_proven_absent_end_in_review_not_in_a_loop() -> None:
+    world = an_approved_world()
+    world.payments.script = [Step(None, NO_ANSWER)] * (MAX_ATTEMPTS + 1)
+    for _ in range(MAX_ATTEMPTS):
+        with pytest.raises(EffectUnknown):
+            world.perform()
+        world.prove_absence()
 
     with pytest.raises(ReviewRequired, match=f"{MAX_ATTEMPTS} attempts were made"):
         world.perform()
 
     assert len(world.payments.calls) == MAX_ATTEMPTS
-    assert world.ledger.run.state is RunState.REVIEW
-    assert f"{MAX_ATTEMPTS} attempts made" in world.ledger.run.review_reason
-    assert world.resume() == "Review"
+    assert world.run().state is RunState.REVIEW
+
+
+def test_a_short_outage_of_the_network_uses_up_none_of_the_attempts_that_count() -> None:
+    world = an_approved_world()
+    world.payments.script = [Step(None, NEVER_SENT)] * MAX_ATTEMPTS
+    for _ in range(MAX_ATTEMPTS):
+        with pytest.raises(ProviderUnavailable):
+            world.perform()
+
+    assert world.perform().state is EffectState.CONFIRMED
 
 
 def test_a_write_whose_groundwork_is_not_proven_sends_nothing_and_asks_a_person() -> None:
@@ -254,7 +210,52 @@ def test_a_write_whose_groundwork_is_not_proven_sends_nothing_and_asks_a_person(
         world.perform()
 
     assert world.payments.calls == []
-    assert world.ledger.run.state is RunState.REVIEW
+    assert world.run().state is RunState.REVIEW
+
+
+def test_a_claim_that_took_so_long_that_it_could_lapse_in_mid_call_sends_nothing() -> None:
+    world = an_approved_world()
+    too_long_ms = (LEASE_SECONDS - CALL_TIMEOUT_SECONDS) * 1000 + 1
+    world.store.rivals = [lambda: world.clock.pass_ms(too_long_ms)]
+
+    with pytest.raises(ProviderUnavailable):
+        world.perform()
+
+    assert world.payments.calls == []
+    assert world.effect().state is EffectState.PLANNED
+    assert world.perform().state is EffectState.CONFIRMED
+
+
+def test_a_claim_that_leaves_the_call_its_full_timeout_is_used() -> None:
+    world = an_approved_world()
+    long_ms = (LEASE_SECONDS - CALL_TIMEOUT_SECONDS) * 1000
+    world.store.rivals = [lambda: world.clock.pass_ms(long_ms)]
+
+    assert world.perform().state is EffectState.CONFIRMED
+
+
+def test_a_yes_is_not_spent_on_a_write_that_it_did_not_name() -> None:
+    world = an_approved_world()
+    refund = world.perform()
+
+    receipt = world.perform("receipt")
+
+    approval = world.ledger.newest_approval()
+    assert approval is not None
+    assert approval.spent_on == {"refund": refund.effect_id}
+    assert receipt.approval_id is None
+
+
+def test_a_write_that_needs_no_yes_is_made_though_nobody_was_ever_asked() -> None:
+    world = a_world()
+    refund, receipt = world.definition.operations
+    free = refund.model_copy(update={"needs_approval": False, "requires": ()})
+    world.definition = world.definition.model_copy(update={"operations": (free, receipt)})
+
+    effect = world.perform()
+
+    assert effect.state is EffectState.CONFIRMED
+    assert effect.approval_id is None
 
 
 def test_a_planned_effect_on_record_is_claimed_and_not_planned_twice() -> None:
@@ -277,4 +278,3 @@ def test_a_new_effect_leaves_its_plan_and_its_claim_in_the_trail() -> None:
         EventKind.EFFECT_PLANNED,
         EventKind.EFFECT_CLAIMED,
     ]
-

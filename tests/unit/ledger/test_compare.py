@@ -5,7 +5,7 @@ import pytest
 from ledger.compare import MAX_CANDIDATES, Verdict, differing_fields, judge
 from ledger.provider import Findings, ProviderRecord, RecordStatus
 from ledger.record import Scalar
-from tests.unit.ledger.support import BOUND, a_record, a_refund
+from tests.unit.ledger.sample import BOUND, a_record, a_refund
 
 
 def found(*records: ProviderRecord, complete: bool = True) -> Findings:

@@ -14,7 +14,7 @@ from ledger.due import (
 from ledger.run import RunLedger
 from ledger.transitions import EffectState, RunState
 from tests.builders import NOW_MS, a_run, an_approval, an_attempt
-from tests.unit.ledger.support import RECOVERY_DEADLINE_SECONDS, a_refund
+from tests.unit.ledger.sample import RECOVERY_DEADLINE_SECONDS, a_refund
 
 ACTIVE = a_run(execution_started=True)
 REVIEW = a_run(state=RunState.REVIEW, execution_started=True)
@@ -85,12 +85,8 @@ def test_a_live_claim_is_looked_at_when_it_ends() -> None:
 
 
 def test_the_earliest_of_several_unsettled_effects_decides() -> None:
-    soon = a_refund(
-        EffectState.ATTEMPTING, attempts=(an_attempt(lease_until_ms=NOW_MS + 45_000),)
-    )
-    late = a_refund(
-        EffectState.UNKNOWN, effect_id="eff_b", reconcile_reads=8, unsettled_since_ms=0
-    )
+    soon = a_refund(EffectState.ATTEMPTING, attempts=(an_attempt(lease_until_ms=NOW_MS + 45_000),))
+    late = a_refund(EffectState.UNKNOWN, effect_id="eff_b", reconcile_reads=8, unsettled_since_ms=0)
 
     assert seconds_until_look(RunLedger(run=ACTIVE, effects=(late, soon))) == 45
 

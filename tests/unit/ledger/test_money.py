@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from ledger.money import MAX_AMOUNT_MINOR, Money
+from ledger.money import Money
 
 
 @pytest.mark.parametrize(
@@ -31,13 +31,11 @@ def test_what_nobody_is_paid_in_is_no_currency(currency: str) -> None:
         Money(amount_minor=1, currency=currency)
 
 
-@pytest.mark.parametrize(
-    "amount", [7900.0, "7900", float("nan"), True, 0, -1, MAX_AMOUNT_MINOR + 1], ids=repr
-)
+@pytest.mark.parametrize("amount", [7900.0, "7900", float("nan"), True, 0, -1, 2**53], ids=repr)
 def test_an_amount_that_is_not_a_positive_integer_is_refused(amount: object) -> None:
     with pytest.raises(ValidationError):
         Money.model_validate({"amount_minor": amount, "currency": "USD"})
 
 
 def test_the_largest_exact_amount_is_allowed() -> None:
-    assert Money(amount_minor=MAX_AMOUNT_MINOR, currency="USD").amount_minor == MAX_AMOUNT_MINOR
+    assert Money(amount_minor=2**53 - 1, currency="USD").amount_minor == 2**53 - 1

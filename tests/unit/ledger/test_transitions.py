@@ -98,9 +98,7 @@ def test_an_unknown_effect_cannot_become_a_failure_without_the_providers_record(
 
 def test_nothing_is_confirmed_that_was_neither_accepted_nor_found() -> None:
     into_confirmed = {
-        before
-        for before, afters in EFFECT_TRANSITIONS.items()
-        if EffectState.CONFIRMED in afters
+        before for before, afters in EFFECT_TRANSITIONS.items() if EffectState.CONFIRMED in afters
     }
 
     assert into_confirmed == {EffectState.ACCEPTED, EffectState.UNKNOWN}
@@ -108,9 +106,7 @@ def test_nothing_is_confirmed_that_was_neither_accepted_nor_found() -> None:
 
 def test_an_effect_that_was_sent_is_never_simply_sent_again() -> None:
     into_attempting = {
-        before
-        for before, afters in EFFECT_TRANSITIONS.items()
-        if EffectState.ATTEMPTING in afters
+        before for before, afters in EFFECT_TRANSITIONS.items() if EffectState.ATTEMPTING in afters
     }
 
     assert into_attempting == {EffectState.PLANNED}

@@ -29,9 +29,11 @@ _STUBBORN_FAMILY = """
 
 # Runs the family as a server does, until it is killed itself.
 _STARTER = """
-    import sys, time
+    import signal, sys
     from pathlib import Path
     from sandbox.processes import run_command
+    # Ignored where these tests themselves run in the background of a shell.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     run_command(sys.argv[1:], Path.cwd(), {}, Path(sys.argv[-2] + ".log"), 600)
 """
 

@@ -1,0 +1,97 @@
+"""One sandbox for the suite, and a customer with a subscription of their own for each test."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import pytest
+
+from ledger.event import Event
+from ledger.run import RunLedger
+from sandbox.api_client import Api
+from sandbox.aws_seed import SampleUser, create_users, sign_in
+from sandbox.demo_run import refund_request
+from sandbox.environment import Sandbox
+from sandbox.ledger_view import ledger_store
+from sandbox.stripe_seed import Subscriber
+from sandbox.waiting import wait_for
+
+# Two processors, cold functions and a recovery by the sweeper: far above what is seen.
+PATIENCE_SECONDS = 240.0
+MAX_EVENTS = 1000
+
+
+@pytest.fixture(scope="session")
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    with Sandbox(tmp_path_factory.mktemp("sandbox")) as running:
+        yield running
+
+
+@dataclass
+class Person:
+    """A customer who asks through the agent and decides for themselves."""
+
+    sandbox: Sandbox
+    subscriber: Subscriber
+    email: str
+    api: Api
+
+    def request(self, **changes: Any) -> dict[str, Any]:
+        body = refund_request(self.subscriber)
+        return {**body, "request": {**body["request"], **changes}}
+
+    def ask(self, key: str = "first") -> str:
+        answer = self.api.start_run(f"{self.subscriber.customer_id}-{key}", self.request())
+        assert answer.status_code == 202, answer.text
+        return str(answer.json()["run_id"])
+
+    def shown_approval(self, run_id: str) -> dict[str, Any]:
+        def look() -> dict[str, Any] | None:
+            shown: dict[str, Any] | None = self.api.run(run_id).get("approval")
+            return shown
+
+        return wait_for(look, "the request for an approval", PATIENCE_SECONDS)
+
+    def approve(self, run_id: str) -> None:
+        shown = self.shown_approval(run_id)
+        answer = self.api.decide(run_id, shown["approval_id"], "approve", shown["digest"])
+        assert answer.status_code == 200, answer.text
+
+    def ledger(self, run_id: str) -> RunLedger:
+        found = ledger_store(self.sandbox).load(run_id)
+        assert found is not None
+        return found
+
+    def events(self, run_id: str) -> tuple[Event, ...]:
+        return ledger_store(self.sandbox).events(run_id, 0, MAX_EVENTS)
+
+    def wait_until_closed(self, run_id: str) -> RunLedger:
+        def look() -> RunLedger | None:
+            ledger = self.ledger(run_id)
+            return None if ledger.run.is_open else ledger
+
+        return wait_for(look, "the end of the run", PATIENCE_SECONDS)
+
+
+@pytest.fixture(scope="session")
+def numbers() -> Iterator[int]:
+    return count(1)
+
+
+@pytest.fixture
+def person(sandbox: Sandbox, numbers: Iterator[int]) -> Iterator[Person]:
+    name = f"person{next(numbers)}"
+    email = f"{name}@marker.example"
+    subscriber = sandbox.create_subscriber(email)
+    outputs = sandbox.outputs
+    user = SampleUser(name, customer_id=subscriber.customer_id)
+    create_users(sandbox.aws_port, outputs.user_pool_id, (user,))
+    token = sign_in(sandbox.aws_port, outputs.user_pool_id, outputs.user_pool_client_id, (user,))[
+        name
+    ]
+    api = Api(outputs.api_url, outputs.api_host_header, {**outputs.tokens, "customer": token})
+    yield Person(sandbox, subscriber, email, api)
+    api.close()
+    sandbox.stripe.release_held()
+    sandbox.stripe.reset()

@@ -1,0 +1,231 @@
+"""What holds after every run, whatever happened on the way.
+
+Each check reads the world only, so that any driver may call it: exhaustive crashes, named
+scenarios, a simulation with several workers.
+"""
+
+import json
+from collections.abc import Iterator
+from urllib.parse import parse_qsl
+
+from ledger.effect import Effect
+from ledger.errors import InvariantBroken, LedgerError
+from ledger.event import Event, EventKind
+from ledger.resume import next_state
+from ledger.run import RunLedger
+from ledger.transitions import (
+    EFFECT_TRANSITIONS,
+    OPEN_RUN_STATES,
+    RUN_TRANSITIONS,
+    EffectState,
+    RunState,
+)
+from tests.recovery.customer import CALLER_KEY, Customer
+from tests.recovery.outside import CUSTOMER_EMAIL, CUSTOMER_NAME
+from tests.recovery.world import World
+from workflows.cancel_refund.v4.contract import DEFINITION
+
+# Parts too, since a text may be cut or joined anew.
+PERSONAL_MARKERS = (CUSTOMER_EMAIL, CUSTOMER_NAME, CALLER_KEY, "zebra", "lovelace")
+RESUME_POINTS = frozenset({"Reconcile", "Review", "Done"}) | {
+    stage.state_name for stage in DEFINITION.stages
+}
+
+
+def check_invariants(world: World) -> None:
+    """Raise AssertionError unless everything that must always hold does, for every run."""
+    for ledger in world.runs():
+        events = world.events_of(ledger)
+        check_refunds(world, ledger)
+        check_mails(world, ledger)
+        check_events(ledger, events)
+        check_rejections(world, ledger, events)
+        check_nothing_personal(world, ledger, events)
+        check_has_a_way_on(ledger)
+    check_errors(world)
+    for customer in world.customers:
+        check_status_was_true(customer, world.ledger_of(customer))
+
+
+def check_refunds(world: World, ledger: RunLedger) -> None:
+    """At most one refund carries an effect's mark, none is over what a person approved."""
+    stripe = world.stripe.world
+    approved = {
+        approval.payload["refund"]["amount_minor"]
+        for approval in ledger.approvals
+        if approval.state == "approved"
+    }
+    for effect in _effects(ledger, "refund"):
+        marked = stripe.refunds_marked(effect.effect_id)
+        assert len(marked) <= 1, f"{len(marked)} refunds carry {effect.effect_id}"
+        for made in marked:
+            assert made.amount in approved, f"{made} was not approved"
+    request = ledger.run.request
+    ours = [
+        made for made in stripe.refunds if made.metadata and made.charge == request["charge_id"]
+    ]
+    assert sum(made.amount for made in ours) <= int(request["amount_minor"])
+    if ledger.run.state is RunState.COMPLETED:
+        (effect,) = _effects(ledger, "refund")
+        assert effect.evidence is not None
+        assert [made.id for made in ours] == [effect.evidence.record_id]
+        assert [made.amount for made in ours] == [request["amount_minor"]]
+        assert stripe.subscriptions[str(request["subscription_id"])].cancel_at_period_end
+
+
+def check_mails(world: World, ledger: RunLedger) -> None:
+    """At most one receipt, after the ledger proved the refund, quoting its id and its amount."""
+    mails = [mail for mail in world.ses.sent if mail.tags["run_id"] == ledger.run.run_id]
+    assert len(mails) <= 1, f"{len(mails)} receipts were accepted"
+    if ledger.run.state is RunState.COMPLETED:
+        assert len(mails) == 1, "completed without a receipt"
+    amount_minor = int(ledger.run.request["amount_minor"])
+    for mail in mails:
+        proof = ledger.proven("refund_confirmed")
+        assert proof is not None, "a receipt without a proven refund"
+        assert proof.reached_at_ms < mail.at_ms, "the receipt came before the proof"
+        assert proof.evidence.record_id in mail.text
+        assert f"USD {amount_minor // 100}.{amount_minor % 100:02d}" in mail.text
+        assert mail.to == CUSTOMER_EMAIL
+
+
+def check_events(ledger: RunLedger, events: tuple[Event, ...]) -> None:
+    """Replay the trail: gapless, each state following from the one before, ending where we are."""
+    numbers = [event.sequence for event in events]
+    assert numbers == list(range(1, ledger.run.sequence + 1)), f"gaps in {numbers}"
+    states: dict[str, str] = {}
+    known = {ledger.run.run_id} | {effect.effect_id for effect in ledger.effects}
+    for event in events:
+        assert event.actor.kind, f"{event} names no actor"
+        assert event.reason, f"{event} gives no reason"
+        assert event.workflow == ledger.run.workflow
+        if event.subject in known and event.state:
+            _check_move(event, states.get(event.subject, ""), is_run=event.run_id == event.subject)
+            states[event.subject] = event.state
+    assert states.pop(ledger.run.run_id) == ledger.run.state, "the run moved without an event"
+    assert states == {effect.effect_id: effect.state.value for effect in ledger.effects}
+    reached = {e.subject: e.at_ms for e in events if e.kind is EventKind.CHECKPOINT_REACHED}
+    assert reached == {found.name: found.reached_at_ms for found in ledger.checkpoints}
+
+
+def _check_move(event: Event, before: str, *, is_run: bool) -> None:
+    assert event.prior_state == before, f"{event} does not follow from {before!r}"
+    if not before:
+        assert event.state == (RunState.ACTIVE if is_run else EffectState.PLANNED)
+    elif event.state != before and is_run:
+        assert event.state in RUN_TRANSITIONS[RunState(before)], event
+    elif event.state != before:
+        assert event.state in EFFECT_TRANSITIONS[EffectState(before)], event
+
+
+def check_rejections(world: World, ledger: RunLedger, events: tuple[Event, ...]) -> None:
+    """An effect is called refused on the provider's own word: neither age nor silence is one.
+
+    A refusal speaks for its own attempt only, so it does not end an unknown that came before.
+    """
+    failed = {
+        made.metadata.get("effect_id")
+        for made in world.stripe.world.refunds
+        if made.status(world.clock.now_ms()) in ("failed", "canceled")
+    }
+    for effect in ledger.effects:
+        history = [event.state for event in events if event.subject == effect.effect_id]
+        for number, state in enumerate(history):
+            if state != EffectState.REJECTED:
+                continue
+            spoken = (
+                effect.idempotency_key in world.outside.refused_keys or effect.effect_id in failed
+            )
+            assert spoken, f"{effect.operation} is called refused, and nobody refused it"
+            unknown_at = max(_positions(history[:number], EffectState.UNKNOWN), default=-1)
+            accepted_at = max(_positions(history[:number], EffectState.ACCEPTED), default=-1)
+            assert accepted_at >= unknown_at, f"{effect.operation}: unknown became refused"
+
+
+def _positions(history: list[str], state: EffectState) -> list[int]:
+    return [number for number, found in enumerate(history) if found == state]
+
+
+def check_nothing_personal(world: World, ledger: RunLedger, events: tuple[Event, ...]) -> None:
+    """No name, no address, no caller's own key anywhere but in the one erasable record."""
+    for where, text in _texts(world, ledger, events):
+        lowered = text.lower()
+        for marker in PERSONAL_MARKERS:
+            assert marker.lower() not in lowered, f"{marker!r} is in {where}"
+    for effect in ledger.effects:
+        assert len(effect.idempotency_key) < 255
+        assert str(ledger.run.customer_id) not in effect.idempotency_key
+
+
+def _texts(world: World, ledger: RunLedger, events: tuple[Event, ...]) -> Iterator[tuple[str, str]]:
+    yield "the ledger", ledger.model_dump_json()
+    for event in events:
+        yield f"event {event.sequence}", event.model_dump_json()
+    for name, execution in world.orchestrator.executions.items():
+        yield "an execution's data", f"{name} {json.dumps(execution.carried)}"
+    for post in world.stripe.posts():
+        yield "an idempotency key", str(post.key)
+        yield "a request to the provider", json.dumps(parse_qsl(post.body.decode()))
+    for mail in world.ses.sent:
+        yield "a mail's tags", json.dumps(dict(mail.tags))
+    for error in world.processes.raised:
+        yield "an error", f"{type(error).__name__} {error}"
+    yield "the log", world.processes.log.getvalue()
+
+
+def check_has_a_way_on(ledger: RunLedger) -> None:
+    """An open run is looked after at a known time and has a next step; a closed one rests."""
+    run = ledger.run
+    assert (run.due_at_ms is not None) == (run.state in OPEN_RUN_STATES), run
+    assert next_state(DEFINITION, ledger) in RESUME_POINTS
+    for effect in ledger.effects:
+        assert EFFECT_TRANSITIONS[effect.state], f"{effect.effect_id} can go nowhere"
+    assert RUN_TRANSITIONS[run.state], f"{run.run_id} can go nowhere"
+    if run.state is RunState.REVIEW:
+        assert run.review_reason, "a review without a reason"
+    else:
+        assert not run.review_reason, "a reason without a review"
+
+
+def check_errors(world: World) -> None:
+    """Only errors of our own tree leave a process, and none that says "this is a bug"."""
+    for error in world.processes.raised:
+        assert isinstance(error, LedgerError), f"{type(error).__name__}: {error}"
+        assert not isinstance(error, InvariantBroken), f"InvariantBroken: {error}"
+
+
+def check_status_was_true(customer: Customer, ledger: RunLedger) -> None:
+    """The customer never saw "completed" before it was, nor a step back from it."""
+    words = [status["status"] for status in customer.statuses]
+    if RunState.COMPLETED in words:
+        assert ledger.run.state is RunState.COMPLETED
+        assert words.index(RunState.COMPLETED) == len(words) - 1
+    for status in customer.statuses:
+        refund = [found for found in status["effects"] if found["operation"] == "refund"]
+        assert not any(found["record_id"] for found in refund) or ledger.proven("refund_confirmed")
+
+
+def check_outcome(world: World) -> None:
+    """Every run is completed, unless a mail may or may not have gone: then a person is told so.
+
+    A lost answer about a mail cannot be looked up, so a fault that hit while the receipt's claim
+    was open leaves that one question, and nothing else, to a person.
+    """
+    for ledger in world.runs():
+        if ledger.run.state is not RunState.COMPLETED:
+            assert world.receipt_in_doubt, f"not completed, without need: {ledger.run}"
+            _check_only_receipt_is_open(ledger)
+
+
+def _check_only_receipt_is_open(ledger: RunLedger) -> None:
+    (receipt,) = _effects(ledger, "receipt")
+    (refund,) = _effects(ledger, "refund")
+    assert receipt.state is EffectState.UNKNOWN
+    assert refund.state is EffectState.CONFIRMED
+    assert ledger.run.state is RunState.REVIEW
+    assert ledger.run.review_recovers, "news of the mail must end the review"
+    assert ledger.run.review_reason.startswith("receipt is unknown past its deadline")
+
+
+def _effects(ledger: RunLedger, operation: str) -> list[Effect]:
+    return [effect for effect in ledger.effects if effect.operation == operation]

@@ -1,0 +1,105 @@
+"""What outlives every process: the ledger's table, the providers, the time; all of it fakes."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import cast
+
+from adapters.memory_store import MemoryStore
+from ledger.contract import FaultKind
+from ledger.ports import Doorbell, Executions, Ports
+from ledger.provider import CustomerDirectory, Provider, ProviderFault
+from ledger.store import LedgerStore
+from providers.ses_client import SesClient, SesMailer
+from providers.ses_mail import SesMail
+from providers.stripe_billing import StripeBilling
+from providers.stripe_client import StripeLibrary
+from providers.stripe_customers import StripeCustomers
+from providers.stripe_refunds import StripeRefunds
+from providers.stripe_transport import Answer, Transport
+from tests.fakes.clock import FakeClock, FakeIds
+from tests.fakes.ses import FakeSes
+from tests.fakes.stripe import FakeStripe
+from tests.recovery.orchestrator import Orchestrator
+from tests.recovery.tap import Tap
+
+CUSTOMER_EMAIL = "zebra.lovelace@marker.example"
+CUSTOMER_NAME = "Zebra Lovelace-Marker"
+CHARGED_MINOR = 10_000
+KEY_HEADER = "Idempotency-Key"
+DEFINITE_NO = frozenset({400, 401, 402, 403, 404})
+
+
+class Outside:
+    """The fakes, and new adapters over them for each process."""
+
+    def __init__(self, clock: FakeClock, tap: Tap, *, keys_honoured: bool) -> None:
+        """Without ``keys_honoured`` Stripe takes each request for a new one, as with old keys."""
+        self.clock = clock
+        self.ids = FakeIds()
+        self.store = MemoryStore()
+        self.stripe = FakeStripe(clock)
+        self.ses = FakeSes(clock)
+        self.stripe_reachable = True
+        self.next_answers: list[Answer] = []
+        """Given to the next writes in place of Stripe's own answers; nothing is carried out."""
+
+        self.refused_keys: set[str] = set()
+        """Keys of writes to which Stripe said a definite no."""
+
+        self.writers: Counter[str] = Counter()
+        """Writes to Stripe by the kind of process that made them."""
+
+        self._tap = tap
+        self._keys_honoured = keys_honoured
+
+    def seed(self, wanted: Mapping[str, str | int]) -> None:
+        """Put the customer, the subscription and the charge of a request into Stripe."""
+        customer_id = str(wanted["customer_id"])
+        world = self.stripe.world
+        world.add_customer(customer_id, CUSTOMER_EMAIL)
+        world.customers[customer_id].name = CUSTOMER_NAME
+        world.add_subscription(str(wanted["subscription_id"]), customer_id)
+        world.add_charge(str(wanted["charge_id"]), customer_id, CHARGED_MINOR)
+
+    def join(self, orchestrator: Orchestrator) -> Ports:
+        """Return the ports of a new process, each tapped, with nothing kept from an older one."""
+        wrap = self._tap.wrap
+        stripe = StripeLibrary(
+            "sk_test_sample",
+            "https://stripe.invalid",
+            cast("Transport", wrap("stripe", self._send)),
+        )
+        directory = StripeCustomers(stripe)
+        mailer = SesMailer(cast("SesClient", wrap("ses", self.ses)), "receipts@shop.example", None)
+        providers: list[Provider] = [
+            StripeBilling(stripe),
+            StripeRefunds(stripe),
+            SesMail(mailer, directory),
+        ]
+        return Ports(
+            store=cast("LedgerStore", wrap("store", self.store)),
+            clock=self.clock,
+            ids=self.ids,
+            providers={
+                found.contract.provider: cast("Provider", wrap(found.contract.provider, found))
+                for found in providers
+            },
+            directory=cast("CustomerDirectory", wrap("directory", directory)),
+            executions=cast("Executions", wrap("executions", orchestrator)),
+            doorbell=cast("Doorbell", wrap("doorbell", orchestrator)),
+        )
+
+    def _send(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        if not self.stripe_reachable:
+            raise ProviderFault(FaultKind.NO_ANSWER)
+        if method == "GET":
+            return self.stripe(method, path, headers, body)
+        self.writers[self._tap.process] += 1
+        if self.next_answers:
+            return self.next_answers.pop(0)
+        if not self._keys_honoured:
+            headers = {name: text for name, text in headers.items() if name != KEY_HEADER}
+        answer = self.stripe(method, path, headers, body)
+        if answer.status in DEFINITE_NO:
+            self.refused_keys.add(headers.get(KEY_HEADER, ""))
+        return answer

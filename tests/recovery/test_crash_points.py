@@ -1,0 +1,158 @@
+"""Whatever fails at whichever call of a port: the run ends right, and nothing happens twice.
+
+The calls are those of one undisturbed run, recorded when this file is loaded. None is listed, so
+a call that is written tomorrow is covered tomorrow.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from ledger.event import EventKind
+from ledger.transitions import RunState
+from tests.recovery.conftest import COUNTED, RUNS
+from tests.recovery.invariants import check_invariants, check_outcome
+from tests.recovery.recording import recorded_calls
+from tests.recovery.tap import CRASHES, MANY_TURNS, STALLS, Call, Fault, Strike
+from tests.recovery.world import Aftermath, World
+from workflows.cancel_refund.v4.contract import DEFINITION
+
+STATE_NAMES = frozenset({"Resume", "Reconcile"} | {s.state_name for s in DEFINITION.stages})
+# The names under which the service reports a process that is gone or gave no answer. Each is
+# named in the definition; by turns, so that all of them meet many kinds of calls.
+DEATHS = ("Runtime.ExitError", "Sandbox.Timedout", "Lambda.Unknown", "States.Timeout")
+# A frozen process goes on after so many turns of the others, and once after all of them.
+LAST_TURN = 21
+TURN_STRIDE = 3
+# Second faults are taken at every so many calls, offset by the first, which covers each distance
+# from it somewhere and keeps the whole within a minute on one core.
+SECOND_STRIDE = 11
+STRIKES = tuple(Strike)
+SUDDEN = tuple(strike for strike in Strike if strike not in STALLS)
+
+RESCUER = {Aftermath.EXECUTION_DIES: "execution-status", Aftermath.NOTICE_LOST: "sweeper"}
+
+type Record = Callable[[str, object], None]
+
+
+CALLS = recorded_calls()
+STAGE_CALLS = tuple(call for call in CALLS if call.process in STATE_NAMES)
+every_call = pytest.mark.parametrize("call", CALLS, ids=str)
+every_stage_call = pytest.mark.parametrize("call", STAGE_CALLS, ids=str)
+
+
+def _ends_right(world: World, told: str) -> None:
+    try:
+        world.run()
+        check_invariants(world)
+        check_outcome(world)
+    except BaseException as error:
+        struck = "; ".join(str(call) for call in world.tap.struck)
+        error.add_note(f"faults: {told}; struck: {struck}")
+        raise
+
+
+def _death(call: Call) -> str:
+    return DEATHS[call.index % len(DEATHS)]
+
+
+def _possible(call: Call, strikes: Sequence[Strike]) -> Iterator[Strike]:
+    return (strike for strike in strikes if call.can_meet(strike))
+
+
+def test_an_undisturbed_run_reaches_every_stage_and_completes() -> None:
+    """Without this the tests below could cover nothing and pass."""
+    world = World()
+    world.run()
+    check_invariants(world)
+    assert world.ledger.run.state is RunState.COMPLETED
+    assert {call.process for call in CALLS} >= {stage.state_name for stage in DEFINITION.stages}
+    assert {call.port for call in CALLS} >= {
+        "store",
+        "stripe_billing",
+        "stripe_refunds",
+        "ses_mail",
+        "directory",
+        "executions",
+        "doorbell",
+        "stripe",
+        "ses",
+    }
+
+
+@every_call
+def test_one_crash_or_lost_answer(call: Call, record_property: Record) -> None:
+    points = 0
+    for strike in _possible(call, SUDDEN):
+        world = World([Fault(call.index, strike)], death=_death(call))
+        _ends_right(world, strike)
+        assert [str(found) for found in world.tap.struck] == [str(call)]
+        points += 1
+    record_property(COUNTED, points)
+    record_property(RUNS, points)
+
+
+@every_stage_call
+@pytest.mark.parametrize("aftermath", RESCUER)
+def test_one_crash_that_takes_the_execution_with_it(
+    call: Call, aftermath: Aftermath, record_property: Record
+) -> None:
+    for strike in sorted(CRASHES):
+        world = World([Fault(call.index, strike)], aftermath)
+        _ends_right(world, strike)
+        # Unless it was over already, help came from outside: by the notice or the sweeper alone.
+        if world.events[-1].epoch == 1 and world.events[-1].kind is EventKind.RUN_COMPLETED:
+            continue
+        (replaced,) = [e for e in world.events if e.kind is EventKind.EXECUTION_ASSIGNED]
+        assert replaced.actor.actor_id == RESCUER[aftermath]
+    record_property(COUNTED, len(CRASHES))
+    record_property(RUNS, len(CRASHES))
+
+
+@pytest.mark.parametrize(
+    "call", [call for call in STAGE_CALLS if call.process == "IssueRefund"], ids=str
+)
+def test_one_fault_in_the_refund_when_stripe_has_forgotten_the_keys(
+    call: Call, record_property: Record
+) -> None:
+    """A key that protects nothing: only reading first keeps the refund single."""
+    points = 0
+    for strike in _possible(call, SUDDEN):
+        _ends_right(World([Fault(call.index, strike)], keys_honoured=False), strike)
+        points += 1
+    record_property(COUNTED, points)
+    record_property(RUNS, points)
+
+
+@every_call
+def test_a_process_that_freezes_is_given_up_and_goes_on_later(
+    call: Call, record_property: Record
+) -> None:
+    """It meets a world that has moved on: by a few steps, or all the way."""
+    runs = 0
+    first_turn = 1 + call.index % TURN_STRIDE
+    for strike in sorted(STALLS):
+        for turns in (*range(first_turn, LAST_TURN, TURN_STRIDE), MANY_TURNS):
+            world = World([Fault(call.index, strike, turns)])
+            _ends_right(world, f"{strike} for {turns} turns")
+            runs += 1
+    record_property(COUNTED, len(STALLS))
+    record_property(RUNS, runs)
+
+
+@every_call
+def test_a_second_fault_during_the_recovery(call: Call, record_property: Record) -> None:
+    runs = 0
+    for number, strike in enumerate(_possible(call, SUDDEN)):
+        first = Fault(call.index, strike)
+        aftermath = tuple(Aftermath)[(call.index + number) % len(Aftermath)]
+        scout = World([first], aftermath, _death(call))
+        scout.run()
+        offset = 1 + (call.index + number) % SECOND_STRIDE
+        for at in range(call.index + offset, len(scout.tap.calls), SECOND_STRIDE):
+            second = Fault(at, STRIKES[(at + number) % len(STRIKES)])
+            if scout.tap.calls[at].can_meet(second.strike):
+                world = World([first, second], aftermath, _death(call))
+                _ends_right(world, f"{strike}, then {second.strike} at {at}, {aftermath}")
+                runs += 1
+    record_property(RUNS, runs)

@@ -1,0 +1,157 @@
+"""Giving a run an execution: assigned in the ledger, started by name, bounded in number."""
+
+import pytest
+
+from ledger.errors import LedgerUnavailable, RequestRefused
+from ledger.event import EventKind
+from ledger.execution import replace_execution, start_execution
+from ledger.ports import ExecutionStatus, StartOutcome
+from ledger.transitions import RunState
+from tests.unit.ledger.sample import MAX_EXECUTIONS, OPERATOR, RUN_ID
+from tests.unit.ledger.support import World, a_world, given
+
+
+def replace(world: World, ended_epoch: int = 1) -> StartOutcome | None:
+    """Give the run a new execution for the one that ended."""
+    return replace_execution(world.ports, RUN_ID, ended_epoch, "execution aborted", OPERATOR)
+
+
+def a_fresh_world() -> World:
+    """Return a world whose run has an execution assigned and not started."""
+    world = a_world(execution_started=False)
+    world.executions.statuses.clear()
+    world.executions.starts.clear()
+    return world
+
+
+def test_an_assigned_execution_is_started_once_however_often_it_is_asked_for() -> None:
+    world = a_fresh_world()
+
+    outcomes = [start_execution(world.ports, RUN_ID, OPERATOR) for _ in range(3)]
+
+    assert outcomes == [
+        StartOutcome.STARTED,
+        StartOutcome.ALREADY_RUNNING,
+        StartOutcome.ALREADY_RUNNING,
+    ]
+    assert world.executions.starts == [f"{RUN_ID}-e1"]
+
+
+def test_an_execution_that_ended_is_not_started_again_under_its_name() -> None:
+    world = a_world()
+    world.executions.statuses[f"{RUN_ID}-e1"] = ExecutionStatus.ENDED
+
+    assert start_execution(world.ports, RUN_ID, OPERATOR) is StartOutcome.ALREADY_ENDED
+
+
+@pytest.mark.parametrize("state", [RunState.REVIEW, RunState.COMPLETED, RunState.CLOSED])
+def test_a_run_that_no_execution_can_help_gets_none(state: RunState) -> None:
+    world = a_fresh_world()
+    given(world, state=state)
+
+    assert start_execution(world.ports, RUN_ID, OPERATOR) is None
+    assert replace(world) is None
+    assert world.executions.starts == []
+    assert world.run().epoch == 1
+
+
+@pytest.mark.parametrize("state", [RunState.ACTIVE, RunState.AWAITING_APPROVAL])
+def test_an_open_run_whose_execution_ended_gets_the_next_one(state: RunState) -> None:
+    world = a_world()
+    given(world, state=state)
+
+    assert replace(world) is StartOutcome.STARTED
+
+    run = world.ledger.run
+    assert run.epoch == 2
+    assert not run.execution_started
+    assert world.executions.starts[-1] == f"{RUN_ID}-e2"
+    assigned = world.events[-1]
+    assert assigned.kind is EventKind.EXECUTION_ASSIGNED
+    assert (assigned.prior_state, assigned.state) == (f"{RUN_ID}-e1", f"{RUN_ID}-e2")
+    assert assigned.reason == "execution aborted"
+
+
+def test_a_notice_delivered_again_starts_nothing_more() -> None:
+    world = a_world()
+
+    replace(world)
+    replace(world)
+
+    assert world.run().epoch == 2
+    assert world.executions.starts.count(f"{RUN_ID}-e2") == 1
+
+
+def test_a_notice_about_an_execution_replaced_long_ago_changes_nothing() -> None:
+    world = a_world()
+    replace(world, 1)
+    replace(world, 2)
+    before = world.events
+
+    assert replace(world, 1) is None
+
+    assert world.events == before
+
+
+def test_a_notice_about_an_execution_not_assigned_yet_changes_nothing() -> None:
+    world = a_world()
+
+    assert replace(world, 7) is None
+    assert world.run().epoch == 1
+
+
+def test_two_notices_together_assign_one_execution() -> None:
+    world = a_world()
+
+    def rival() -> None:
+        replace(world)
+
+    world.store.rivals = [rival]
+    replace(world)
+
+    assert world.run().epoch == 2
+    assert world.kinds.count(EventKind.EXECUTION_ASSIGNED) == 1
+    assert world.executions.starts.count(f"{RUN_ID}-e2") == 1
+
+
+def test_an_assignment_that_cannot_be_written_starts_nothing() -> None:
+    world = a_world()
+    world.store.failure = LedgerUnavailable("no answer")
+
+    with pytest.raises(LedgerUnavailable):
+        replace(world)
+
+    assert f"{RUN_ID}-e2" not in world.executions.starts
+
+
+def test_executions_that_end_one_after_another_lead_to_a_person() -> None:
+    world = a_world()
+    for epoch in range(1, MAX_EXECUTIONS):
+        assert replace(world, epoch) is StartOutcome.STARTED
+
+    assert replace(world, MAX_EXECUTIONS) is None
+
+    run = world.ledger.run
+    assert run.epoch == MAX_EXECUTIONS
+    assert run.state is RunState.REVIEW
+    assert f"{MAX_EXECUTIONS} executions" in run.review_reason
+    assert len(world.executions.starts) == MAX_EXECUTIONS
+
+
+@pytest.mark.parametrize("how", ["start", "replace"])
+def test_a_version_that_is_not_deployed_leads_to_a_person(how: str) -> None:
+    world = a_world()
+    world.executions.deployed = False
+
+    outcome = start_execution(world.ports, RUN_ID, OPERATOR) if how == "start" else replace(world)
+
+    assert outcome is StartOutcome.NO_SUCH_VERSION
+    assert world.run().state is RunState.REVIEW
+    assert "no compatible version: give-back@2" in world.run().review_reason
+
+
+def test_a_run_that_is_not_there_is_not_started() -> None:
+    world = World()
+
+    with pytest.raises(RequestRefused):
+        start_execution(world.ports, RUN_ID, OPERATOR)

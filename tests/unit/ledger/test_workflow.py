@@ -1,0 +1,69 @@
+"""A workflow version as data: names that follow from it, and mistakes it refuses."""
+
+import pytest
+from pydantic import ValidationError
+
+from ledger.workflow import Operation, Stage, WorkflowDefinition
+from tests.unit.ledger.sample import DEFINITION
+
+
+def test_a_version_names_its_slice_and_its_state_machine() -> None:
+    assert DEFINITION.version == "give-back@2"
+    assert DEFINITION.slice_package == "workflows.give_back.v2"
+    assert DEFINITION.asl_path == "statemachines/give_back/v2.asl.json"
+
+
+def test_a_stage_names_its_state() -> None:
+    assert Stage(name="issue_refund", checkpoint="x", timeout_seconds=1).state_name == "IssueRefund"
+
+
+def test_what_a_version_does_not_have_cannot_be_asked_for() -> None:
+    with pytest.raises(KeyError):
+        DEFINITION.operation("give_a_car")
+    with pytest.raises(KeyError):
+        DEFINITION.contract("car_given")
+
+
+def test_a_version_number_starts_at_one() -> None:
+    with pytest.raises(ValidationError):
+        WorkflowDefinition.model_validate({**dict(DEFINITION), "number": 0})
+
+
+def test_nobody_can_be_asked_to_approve_what_is_read_only_later() -> None:
+    undecidable = Operation(
+        name="receipt",
+        provider="post",
+        checkpoint="receipt_sent",
+        request_fields=("customer_id",),
+        evidence_fields=(("refund_id", "refund_confirmed", "record_id"),),
+    )
+
+    with pytest.raises(ValidationError, match="read only later"):
+        WorkflowDefinition.model_validate({**dict(DEFINITION), "operations": (undecidable,)})
+
+
+def test_words_may_change_without_changing_the_consequence() -> None:
+    reworded = DEFINITION.model_copy(update={"summary": "Give the money back."})
+
+    assert reworded.consequence_digest() == DEFINITION.consequence_digest()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"request_fields": ("charge_id", "amount_minor")},
+        {"fixed": {"speed": "instant"}},
+        {"provider": "post"},
+        {"requires": ()},
+        {"needs_approval": False},
+        {"checkpoint": "paid"},
+    ],
+    ids=str,
+)
+def test_a_change_of_what_is_done_changes_the_consequence(change: dict[str, object]) -> None:
+    refund, receipt = DEFINITION.operations
+    changed = DEFINITION.model_copy(
+        update={"operations": (refund.model_copy(update=change), receipt)}
+    )
+
+    assert changed.consequence_digest() != DEFINITION.consequence_digest()
