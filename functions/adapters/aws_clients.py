@@ -8,7 +8,6 @@ from botocore.config import Config
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_secretsmanager import SecretsManagerClient
-    from mypy_boto3_sesv2 import SESV2Client
     from mypy_boto3_stepfunctions import SFNClient
 
 CONNECT_TIMEOUT_SECONDS = 1  # within a region a connection takes a few milliseconds or fails
@@ -29,11 +28,6 @@ def step_functions_client() -> "SFNClient":
 def secrets_client() -> "SecretsManagerClient":
     """Return a client for reading secrets."""
     return boto3.client("secretsmanager", config=_config(READ_TIMEOUT_SECONDS, CONTROL_ATTEMPTS))
-
-
-def mail_client(call_timeout_seconds: int) -> "SESV2Client":
-    """Return a client that never repeats a request: SES would send the mail twice."""
-    return boto3.client("sesv2", config=_config(call_timeout_seconds, attempts=1))
 
 
 def _config(read_timeout_seconds: int, attempts: int) -> Config:

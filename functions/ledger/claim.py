@@ -23,8 +23,8 @@ from ledger.transitions import EffectState
 from ledger.update import update
 from ledger.workflow import Operation
 
-# One ledger transaction with its bounded retries, and the way back to the caller.
-LEDGER_WRITE_MARGIN_SECONDS = 5
+# One ledger transaction with its bounded retries: the store gives up after 12 s.
+LEDGER_WRITE_MARGIN_SECONDS = 15
 # Harmless, so many more than of those that were sent: every retry of four executions. Bounded all
 # the same, for each is kept with its effect.
 MAX_UNREACHED_ATTEMPTS = 20

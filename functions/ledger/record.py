@@ -9,4 +9,10 @@ Scalar = str | int | bool
 class Record(BaseModel):
     """A value that is checked when made, when stored and when read back."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        # A validation error that quotes its input would carry it into logs.
+        hide_input_in_errors=True,
+    )

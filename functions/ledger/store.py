@@ -53,7 +53,9 @@ class LedgerStore(Protocol):
         was lost repeats its write. ``expected_sequence`` 0 creates the run.
 
         Raises:
-            LedgerMoved: another change was written first; nothing of this one was.
+            LedgerMoved: another change was written first, or ``personal`` was erased meanwhile;
+                nothing of this one was written.
+            InvariantBroken: the change could never be stored: too large, or inconsistent.
             LedgerUnavailable: no answer within the bounded retries; it may have landed.
         """
 

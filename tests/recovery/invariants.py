@@ -39,6 +39,7 @@ def check_invariants(world: World) -> None:
         check_refunds(world, ledger)
         check_mails(world, ledger)
         check_events(ledger, events)
+        check_fenced(ledger, events)
         check_rejections(world, ledger, events)
         check_nothing_personal(world, ledger, events)
         check_has_a_way_on(ledger)
@@ -106,6 +107,19 @@ def check_events(ledger: RunLedger, events: tuple[Event, ...]) -> None:
     assert states == {effect.effect_id: effect.state.value for effect in ledger.effects}
     reached = {e.subject: e.at_ms for e in events if e.kind is EventKind.CHECKPOINT_REACHED}
     assert reached == {found.name: found.reached_at_ms for found in ledger.checkpoints}
+
+
+def check_fenced(ledger: RunLedger, events: tuple[Event, ...]) -> None:
+    """An execution that was replaced changes nothing more; what its worker learned is kept."""
+    known = {
+        event.commit_id
+        for event in events
+        if event.kind in (EventKind.LATE_RESULT_RECORDED, EventKind.EFFECT_NOT_REACHED)
+    }
+    for event in events:
+        if event.actor.kind == "execution" and event.commit_id not in known:
+            owner = f"{ledger.run.run_id}-e{event.epoch}"
+            assert event.actor.actor_id == owner, f"{event} was written by a replaced execution"
 
 
 def _check_move(event: Event, before: str, *, is_run: bool) -> None:

@@ -24,6 +24,7 @@ DEATHS = ("Runtime.ExitError", "Sandbox.Timedout", "Lambda.Unknown", "States.Tim
 # A frozen process goes on after so many turns of the others, and once after all of them.
 LAST_TURN = 21
 TURN_STRIDE = 3
+REPLACED_STRIDE = 5
 # Second faults are taken at every so many calls, offset by the first, which covers each distance
 # from it somewhere and keeps the whole within a minute on one core.
 SECOND_STRIDE = 11
@@ -135,6 +136,21 @@ def test_a_process_that_freezes_is_given_up_and_goes_on_later(
         for turns in (*range(first_turn, LAST_TURN, TURN_STRIDE), MANY_TURNS):
             world = World([Fault(call.index, strike, turns)])
             _ends_right(world, f"{strike} for {turns} turns")
+            runs += 1
+    record_property(COUNTED, len(STALLS))
+    record_property(RUNS, runs)
+
+
+@every_stage_call
+def test_a_worker_that_freezes_comes_back_to_a_run_that_was_given_to_another_execution(
+    call: Call, record_property: Record
+) -> None:
+    runs = 0
+    first_turn = 1 + call.index % REPLACED_STRIDE
+    for strike in sorted(STALLS):
+        for turns in (*range(first_turn, LAST_TURN, REPLACED_STRIDE), MANY_TURNS):
+            world = World([Fault(call.index, strike, turns)], Aftermath.EXECUTION_DIES)
+            _ends_right(world, f"{strike} for {turns} turns, {world.aftermath}")
             runs += 1
     record_property(COUNTED, len(STALLS))
     record_property(RUNS, runs)

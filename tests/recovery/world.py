@@ -43,7 +43,7 @@ MAX_EVENTS = 10_000
 
 
 class Aftermath(StrEnum):
-    """What the crash of a stage's process takes with it."""
+    """What a stage's process that dies, or freezes, takes with it."""
 
     CAUGHT = "the state machine catches it"
     EXECUTION_DIES = "the execution dies"
@@ -245,19 +245,24 @@ class World:
                 return self.functions[name](ports, payload)
 
         def give_up() -> None:
-            execution.abandon("States.Timeout", self.clock.now_ms() + FUNCTION_MS)
+            if self.aftermath is Aftermath.CAUGHT:
+                execution.abandon("States.Timeout", self.clock.now_ms() + FUNCTION_MS)
+            else:
+                self._kill(execution_name)
 
         try:
             return self.processes.run(name, act, give_up)
         except ProcessDied:
             if self.aftermath is not Aftermath.CAUGHT:
-                tell = self.aftermath is not Aftermath.NOTICE_LOST
-                self.orchestrator.kill(execution_name, tell=tell)
+                self._kill(execution_name)
             raise TaskFailed(self._death) from None
         except Exception as error:
             raise TaskFailed(type(error).__name__) from error
 
     # What the outside does when something ends, hangs or is struck.
+
+    def _kill(self, execution_name: str) -> None:
+        self.orchestrator.kill(execution_name, tell=self.aftermath is Aftermath.EXECUTION_DIES)
 
     def _stall(self, turns: int) -> None:
         """Let the world take the frozen process for dead and go on, for as long as it can last."""

@@ -48,7 +48,7 @@ BOUND: dict[str, Scalar] = {"charge_id": "ch_1", "amount_minor": 7900, "currency
 
 HOUR_SECONDS = 3600
 CALL_TIMEOUT_SECONDS = 10
-LEASE_SECONDS = 25  # the call, its read-back, and the margin for one ledger write
+LEASE_SECONDS = 35  # the call, its read-back, and the margin for one ledger write
 SETTLE_WINDOW_SECONDS = 60
 KEY_LIFETIME_SECONDS = 24 * HOUR_SECONDS
 KEY_MARGIN_SECONDS = HOUR_SECONDS

@@ -3,6 +3,7 @@
 import pytest
 
 from ledger.approve import Decision
+from ledger.claim import LEDGER_WRITE_MARGIN_SECONDS
 from ledger.effect import FrozenRequest
 from ledger.errors import (
     ApprovalNeeded,
@@ -22,7 +23,7 @@ from tests.unit.ledger.sample import (
 )
 from tests.unit.ledger.support import a_world, an_approved_world, given
 
-NEEDED_MS = (3 * CALL_TIMEOUT_SECONDS + 5) * 1000
+NEEDED_MS = (3 * CALL_TIMEOUT_SECONDS + LEDGER_WRITE_MARGIN_SECONDS) * 1000
 
 
 @pytest.mark.parametrize("remaining_ms", [0, NEEDED_MS - 1])
