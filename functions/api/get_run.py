@@ -14,7 +14,9 @@ def get_run(ports: Ports, request: Request) -> Response:
     """Return 200 with the run's status. Raises RequestRefused when it is not the caller's."""
     ledger = load(ports, request.path.get("run_id", ""))
     request.caller.check_may_read(ledger.run)
-    return respond(HTTPStatus.OK, status_body(definition_of(ledger.run.workflow), ledger))
+    return respond(
+        HTTPStatus.OK, status_body(definition_of(ledger.run.workflow), ledger, ports.clock.now_ms())
+    )
 
 
 handler = door(get_run)

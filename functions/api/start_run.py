@@ -42,7 +42,7 @@ def start_run(ports: Ports, request: Request) -> Response:
         ),
     )
     _start(ports, ledger, request)
-    return respond(HTTPStatus.ACCEPTED, status_body(definition, ledger))
+    return respond(HTTPStatus.ACCEPTED, status_body(definition, ledger, ports.clock.now_ms()))
 
 
 def _start(ports: Ports, ledger: RunLedger, request: Request) -> None:

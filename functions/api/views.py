@@ -2,14 +2,17 @@
 
 from datetime import UTC, datetime
 
+from ledger.projection import project
 from ledger.run import RunLedger
 from ledger.status import customer_status
 from ledger.workflow import WorkflowDefinition
 
 
-def status_body(definition: WorkflowDefinition, ledger: RunLedger) -> dict[str, object]:
+def status_body(
+    definition: WorkflowDefinition, ledger: RunLedger, now_ms: int
+) -> dict[str, object]:
     """Return the customer's view, with times as people and clients read them (RFC 3339, UTC)."""
-    status = customer_status(definition, ledger)
+    status = customer_status(project(definition, ledger, now_ms))
     body = status.model_dump(mode="json")
     if status.approval is not None:
         expires_at_ms = body["approval"].pop("expires_at_ms")

@@ -9,7 +9,8 @@ from ledger.draft import Draft
 from ledger.effect import Evidence
 from ledger.errors import RequestRefused, RetryLater
 from ledger.event import Actor, EventKind
-from ledger.idempotency import FIRST_INSTANCE, approval_id_for, effect_id_for
+from ledger.idempotency import approval_id_for, effect_id_for
+from ledger.instance import instance_of
 from ledger.ports import Ports
 from ledger.run import RunLedger
 from ledger.task import Task, check_may_act, check_version
@@ -66,7 +67,8 @@ def _covers(draft: Draft, definition: WorkflowDefinition) -> bool:
         return False
     run = draft.ledger.run
     for operation in definition.operations:
-        effect_id = effect_id_for(run.run_id, operation.name, FIRST_INSTANCE)
+        instance = instance_of(draft.ledger, operation.name)
+        effect_id = effect_id_for(run.run_id, operation.name, instance)
         effect = draft.ledger.effect(effect_id)
         if not operation.needs_approval or (effect and effect.state is EffectState.CONFIRMED):
             continue
@@ -91,9 +93,20 @@ def _ask(draft: Draft, definition: WorkflowDefinition, checkpoint: str, task_tok
     if asked >= MAX_REQUESTS:
         draft.send_to_review(f"the customer was asked {asked} times without a usable yes")
         return
-    payload = approval_payload(definition, draft.ledger.run.request)
+    put_request(draft, definition, checkpoint, "the customer is asked for exactly this", task_token)
+
+
+def put_request(
+    draft: Draft,
+    definition: WorkflowDefinition,
+    checkpoint: str,
+    reason: str,
+    task_token: str | None = None,
+) -> None:
+    """Write a request for a decision on what is left to do, and wait for it."""
+    payload = approval_payload(definition, draft.ledger)
     approval = Approval(
-        approval_id=approval_id_for(draft.ledger.run.run_id, asked + 1),
+        approval_id=approval_id_for(draft.ledger.run.run_id, len(draft.ledger.approvals) + 1),
         workflow=definition.version,
         checkpoint=checkpoint,
         payload=payload,
@@ -103,11 +116,7 @@ def _ask(draft: Draft, definition: WorkflowDefinition, checkpoint: str, task_tok
         task_token=task_token,
     )
     draft.put_approval(approval)
-    draft.move_run(
-        RunState.AWAITING_APPROVAL,
-        EventKind.APPROVAL_REQUESTED,
-        "the customer is asked for exactly this",
-    )
+    draft.move_run(RunState.AWAITING_APPROVAL, EventKind.APPROVAL_REQUESTED, reason)
 
 
 def decide_approval(

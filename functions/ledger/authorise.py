@@ -35,13 +35,13 @@ def bound_from_request(operation: Operation, request: Mapping[str, Scalar]) -> d
 
 
 def approval_payload(
-    definition: WorkflowDefinition, request: Mapping[str, Scalar]
+    definition: WorkflowDefinition, ledger: RunLedger
 ) -> dict[str, dict[str, Scalar]]:
-    """Return what a person is shown and asked: every write that needs a yes, field by field."""
+    """Return what a person is asked: every write that needs a yes and is not proven yet."""
     return {
-        operation.name: bound_from_request(operation, request)
+        operation.name: bound_from_request(operation, ledger.run.request)
         for operation in definition.operations
-        if operation.needs_approval
+        if operation.needs_approval and ledger.proven(operation.checkpoint) is None
     }
 
 

@@ -22,7 +22,8 @@ from ledger.errors import (
     ReviewRequired,
     TooLittleTime,
 )
-from ledger.idempotency import FIRST_INSTANCE, effect_id_for
+from ledger.idempotency import effect_id_for
+from ledger.instance import instance_of
 from ledger.plan import existing_or_planned
 from ledger.ports import Ports, TimeLeft
 from ledger.provider import ProviderCall, ProviderFault, ProviderRecord
@@ -120,7 +121,7 @@ def _record_review(
 ) -> None:
     def decide(draft: Draft) -> None:
         run = draft.ledger.run
-        effect_id = effect_id_for(run.run_id, operation.name, FIRST_INSTANCE)
+        effect_id = effect_id_for(run.run_id, operation.name, instance_of(seen, operation.name))
         # A worker that was frozen must not judge by what it read before a duplicate went on: what
         # stands in its way may be our own effect.
         overtaken = draft.ledger.effect(effect_id) != seen.effect(effect_id)

@@ -3,7 +3,8 @@
 from ledger.authorise import bound_fields
 from ledger.effect import MAX_REQUEST_BYTES, Effect, FrozenRequest
 from ledger.errors import ReviewRequired
-from ledger.idempotency import FIRST_INSTANCE, effect_id_for, idempotency_key_for
+from ledger.idempotency import effect_id_for, idempotency_key_for
+from ledger.instance import instance_of
 from ledger.ports import Ports
 from ledger.provider import Intent
 from ledger.run import RunLedger
@@ -18,7 +19,8 @@ def existing_or_planned(ports: Ports, operation: Operation, ledger: RunLedger) -
     evidence that is not there.
     """
     run_id = ledger.run.run_id
-    effect_id = effect_id_for(run_id, operation.name, FIRST_INSTANCE)
+    instance = instance_of(ledger, operation.name)
+    effect_id = effect_id_for(run_id, operation.name, instance)
     existing = ledger.effect(effect_id)
     if existing is not None:
         return existing
@@ -35,11 +37,11 @@ def existing_or_planned(ports: Ports, operation: Operation, ledger: RunLedger) -
         effect_id=effect_id,
         operation=operation.name,
         provider=operation.provider,
-        instance=FIRST_INSTANCE,
+        instance=instance,
         state=EffectState.PLANNED,
         bound=bound,
         request=request,
-        idempotency_key=idempotency_key_for(run_id, operation.name, bound, FIRST_INSTANCE, 1),
+        idempotency_key=idempotency_key_for(run_id, operation.name, bound, instance, 1),
         generation=1,
         checkpoint=operation.checkpoint,
         approval_id=None,

@@ -3,20 +3,17 @@
 from ledger.approve import lapse_approval
 from ledger.draft import Draft
 from ledger.event import EventKind
+from ledger.instance import is_stuck
 from ledger.ports import Ports
 from ledger.run import RunLedger
 from ledger.task import Task, check_owner, check_version
-from ledger.transitions import EffectState, RunState
+from ledger.transitions import RunState
 from ledger.update import update
 from ledger.workflow import WorkflowDefinition
 
 RECONCILE = "Reconcile"
 REVIEW = "Review"
 DONE = "Done"
-
-STUCK_EFFECT_STATES = frozenset(
-    {EffectState.REJECTED, EffectState.CONFLICT, EffectState.CONTRADICTED}
-)
 
 
 def next_state(definition: WorkflowDefinition, ledger: RunLedger) -> str:
@@ -52,8 +49,8 @@ def resume(ports: Ports, definition: WorkflowDefinition, task: Task) -> str:
             draft.note(EventKind.EXECUTION_RESUMED, "the execution asked where the run stands")
         if lapse_approval(draft):
             return
-        stuck = [found for found in draft.ledger.effects if found.state in STUCK_EFFECT_STATES]
-        if stuck:
+        stuck = [found for found in draft.ledger.effects if is_stuck(draft.ledger, found)]
+        if stuck and run.state is RunState.ACTIVE:
             draft.send_to_review(f"{stuck[0].operation} is {stuck[0].state}")
             return
         if run.state is RunState.ACTIVE and next_state(definition, draft.ledger) == DONE:

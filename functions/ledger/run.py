@@ -34,6 +34,9 @@ class Run(Record):
     review_recovers: bool = False
     """Whether proof found later ends the review by itself (an overdue unknown that is found)."""
 
+    engineering: bool = False
+    """Whether an operator asked for an engineer to look."""
+
     closed_at_ms: int | None = None
 
     @property
@@ -66,6 +69,11 @@ class RunLedger(Record):
     def approval(self, approval_id: str) -> Approval | None:
         """Return the approval, None when there is none of that id."""
         return next((found for found in self.approvals if found.approval_id == approval_id), None)
+
+    def newest_effect(self, operation: str) -> Effect | None:
+        """Return the operation's newest instance, None when nothing was intended yet."""
+        instances = [found for found in self.effects if found.operation == operation]
+        return max(instances, key=lambda found: found.instance, default=None)
 
     def newest_approval(self) -> Approval | None:
         """Return the approval that was requested last, None before the first."""

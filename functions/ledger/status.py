@@ -1,11 +1,8 @@
-"""What the customer may be told, from the ledger alone. Nothing unproven is promised."""
+"""What the customer may be told. Nothing unproven is promised."""
 
-from ledger.approval import Approval
-from ledger.effect import Effect
+from ledger.projection import ApprovalFacts, EffectFacts, RunFacts
 from ledger.record import Record, Scalar
-from ledger.run import RunLedger
 from ledger.transitions import EffectState, RunState
-from ledger.workflow import WorkflowDefinition
 
 RUN_WORDS = {
     RunState.ACTIVE: "We are working on your request.",
@@ -52,50 +49,40 @@ class CustomerStatus(Record):
     status: RunState
     message: str
     proven: tuple[str, ...]
-    """The claims of the checkpoints reached so far, in the order of the stages."""
+    """The claims that hold now, in the order of the stages."""
 
     effects: tuple[EffectStatus, ...]
     approval: ApprovalStatus | None
 
 
-def customer_status(definition: WorkflowDefinition, ledger: RunLedger) -> CustomerStatus:
+def customer_status(facts: RunFacts) -> CustomerStatus:
     """Return the customer's view of a run."""
-    pending = ledger.pending_approval()
-    waits = ledger.run.state is RunState.AWAITING_APPROVAL
+    waits = facts.state is RunState.AWAITING_APPROVAL
     return CustomerStatus(
-        run_id=ledger.run.run_id,
-        workflow=ledger.run.workflow,
-        status=ledger.run.state,
-        message=RUN_WORDS[ledger.run.state],
-        proven=tuple(
-            definition.contract(stage.checkpoint).claim
-            for stage in definition.stages
-            if ledger.proven(stage.checkpoint) is not None
-        ),
-        effects=tuple(
-            _effect_status(effect)
-            for operation in definition.operations
-            for effect in ledger.effects
-            if effect.operation == operation.name
-        ),
-        approval=_approval_status(pending) if pending and waits else None,
+        run_id=facts.run_id,
+        workflow=facts.workflow,
+        status=facts.state,
+        message=RUN_WORDS[facts.state],
+        proven=facts.claims,
+        effects=tuple(_effect_status(effect) for effect in facts.effects),
+        approval=_approval_status(facts.approval) if waits and facts.approval else None,
     )
 
 
-def _effect_status(effect: Effect) -> EffectStatus:
-    proven = effect.state is EffectState.CONFIRMED and effect.evidence is not None
+def _effect_status(effect: EffectFacts) -> EffectStatus:
+    confirmed = effect.state is EffectState.CONFIRMED
     return EffectStatus(
         operation=effect.operation,
         status=EFFECT_WORDS[effect.state],
-        record_id=effect.evidence.record_id if proven and effect.evidence else None,
-        fields=dict(effect.evidence.fields) if proven and effect.evidence else {},
+        record_id=effect.record_id if confirmed else None,
+        fields=effect.proven_fields,
     )
 
 
-def _approval_status(pending: Approval) -> ApprovalStatus:
+def _approval_status(asked: ApprovalFacts) -> ApprovalStatus:
     return ApprovalStatus(
-        approval_id=pending.approval_id,
-        digest=pending.digest,
-        payload=pending.payload,
-        expires_at_ms=pending.expires_at_ms,
+        approval_id=asked.approval_id,
+        digest=asked.digest,
+        payload=asked.payload,
+        expires_at_ms=asked.expires_at_ms,
     )

@@ -11,6 +11,9 @@ class Operation(Record):
     """One kind of outside write in a workflow version."""
 
     name: str
+    label: str
+    """What people call the write, for example ``Refund``."""
+
     provider: str
     checkpoint: str
     request_fields: tuple[str, ...]
@@ -26,6 +29,7 @@ class Operation(Record):
     """Checkpoints that must be reached before the write may begin."""
 
     needs_approval: bool = True
+    moves_money: bool = False
 
 
 class Stage(Record):
@@ -100,4 +104,5 @@ class WorkflowDefinition(Record):
 
     def consequence_digest(self) -> str:
         """Return a digest over what the version does to the outside, not how its text reads."""
-        return digest({"operations": [found.model_dump(mode="json") for found in self.operations]})
+        operations = [found.model_dump(mode="json", exclude={"label"}) for found in self.operations]
+        return digest({"operations": operations})

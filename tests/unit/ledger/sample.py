@@ -22,10 +22,12 @@ from ledger.provider import (
     RecordStatus,
 )
 from ledger.record import Record, Scalar
+from ledger.run import RunLedger
 from ledger.task import Task
 from ledger.transitions import EffectState
 from ledger.workflow import Operation, Stage, WorkflowDefinition
 from tests.builders import (
+    a_run,
     an_attempt,
     an_effect,
 )
@@ -144,6 +146,7 @@ DEFINITION = WorkflowDefinition(
     operations=(
         Operation(
             name="refund",
+            label="Refund",
             provider="payments",
             checkpoint="refund_confirmed",
             request_fields=("charge_id", "amount_minor", "currency"),
@@ -151,6 +154,7 @@ DEFINITION = WorkflowDefinition(
         ),
         Operation(
             name="receipt",
+            label="Receipt email",
             provider="post",
             checkpoint="receipt_sent",
             request_fields=("customer_id",),
@@ -183,7 +187,7 @@ DEFINITION = WorkflowDefinition(
         ),
     ),
 )
-PAYLOAD = approval_payload(DEFINITION, REQUEST)
+PAYLOAD = approval_payload(DEFINITION, RunLedger(run=a_run(request=REQUEST)))
 DIGEST = Approval.payload_digest(DEFINITION.version, PAYLOAD)
 
 

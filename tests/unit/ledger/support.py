@@ -7,7 +7,6 @@ import pytest
 
 from ledger.approval import Approval
 from ledger.approve import Decision, decide_approval, request_approval
-from ledger.authorise import approval_payload
 from ledger.checkpoint import Checkpoint
 from ledger.contract import (
     ProviderContract,
@@ -46,6 +45,7 @@ from tests.unit.ledger.sample import (
     MAX_EXECUTIONS,
     NO_ANSWER,
     OPERATOR,
+    PAYLOAD,
     PAYMENTS,
     POST,
     REFUND_ID,
@@ -141,9 +141,7 @@ class World:
     ) -> RunLedger:
         """Let a person answer."""
         approval_id = approval_id_for(RUN_ID, ordinal)
-        shown = digest or Approval.payload_digest(
-            self.definition.version, approval_payload(self.definition, REQUEST)
-        )
+        shown = digest or Approval.payload_digest(self.definition.version, PAYLOAD)
         return decide_approval(self.ports, RUN_ID, approval_id, shown, decision, actor)
 
     def approve(self) -> None:

@@ -13,9 +13,10 @@ from ledger.authorise import (
 from ledger.errors import ApprovalNeeded, ReviewRequired
 from ledger.idempotency import approval_id_for
 from ledger.record import Scalar
+from ledger.run import RunLedger
 from ledger.transitions import EffectState
 from ledger.workflow import Operation
-from tests.builders import a_checkpoint, evidence
+from tests.builders import a_checkpoint, a_run, evidence
 from tests.unit.ledger.sample import (
     APPROVAL_LIFETIME_SECONDS,
     BOUND,
@@ -157,13 +158,16 @@ def test_the_newest_request_counts_not_an_older_yes() -> None:
 
 
 def test_a_person_is_asked_about_the_writes_that_need_a_yes_field_by_field() -> None:
-    assert approval_payload(DEFINITION, REQUEST) == {"refund": BOUND}
+    ledger = RunLedger(run=a_run(request=REQUEST))
+
+    assert approval_payload(DEFINITION, ledger) == {"refund": BOUND}
     assert DIGEST == "sha256:cd7655f9b7c99d2fb69252738b807f2cedd10a72d6b00a096926ec4edc32d7c2"
 
 
 def test_fields_that_the_version_decides_are_bound_and_cannot_be_asked_for() -> None:
     operation = Operation(
         name="stop",
+        label="Write",
         provider="payments",
         checkpoint="stopped",
         request_fields=("charge_id",),

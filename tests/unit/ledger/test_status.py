@@ -4,6 +4,7 @@ import pytest
 
 from ledger.approve import Decision
 from ledger.errors import EffectUnknown
+from ledger.projection import project
 from ledger.provider import RecordStatus
 from ledger.status import EFFECT_WORDS, RUN_WORDS, CustomerStatus, customer_status
 from ledger.transitions import EffectState, RunState
@@ -18,7 +19,7 @@ PROMISES = ("confirmed", "refunded", "paid", "done", "completed", "sent")
 
 def told(world: World) -> CustomerStatus:
     """Return what the customer is told now."""
-    return customer_status(world.definition, world.ledger)
+    return customer_status(project(world.definition, world.ledger, world.clock.now_ms()))
 
 
 @pytest.mark.parametrize("state", UNPROVEN)

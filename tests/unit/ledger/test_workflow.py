@@ -32,6 +32,7 @@ def test_a_version_number_starts_at_one() -> None:
 def test_nobody_can_be_asked_to_approve_what_is_read_only_later() -> None:
     undecidable = Operation(
         name="receipt",
+        label="Write",
         provider="post",
         checkpoint="receipt_sent",
         request_fields=("customer_id",),

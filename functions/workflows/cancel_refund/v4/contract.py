@@ -71,6 +71,7 @@ DEFINITION = WorkflowDefinition(
     operations=(
         Operation(
             name="cancel_renewal",
+            label="Renewal cancellation",
             provider="stripe_billing",
             checkpoint="renewal_cancelled",
             request_fields=("customer_id", "subscription_id"),
@@ -79,13 +80,16 @@ DEFINITION = WorkflowDefinition(
         ),
         Operation(
             name="refund",
+            label="Refund",
             provider="stripe_refunds",
             checkpoint="refund_confirmed",
             request_fields=("customer_id", "charge_id", "amount_minor", "currency"),
+            moves_money=True,
             requires=("account_confirmed", "request_approved", "renewal_cancelled"),
         ),
         Operation(
             name="receipt",
+            label="Receipt email",
             provider="ses_mail",
             checkpoint="receipt_sent",
             request_fields=("customer_id",),

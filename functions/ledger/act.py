@@ -1,0 +1,187 @@
+"""Perform an operator's action: once, against the view it was chosen on, with actor and reason."""
+
+from ledger.actions import Offer, RecoveryAction, find_offer, offers
+from ledger.approve import put_request
+from ledger.attempt import AttemptOutcome
+from ledger.draft import Draft
+from ledger.effect import Effect
+from ledger.errors import RequestRefused, RetryLater
+from ledger.event import Actor, EventKind
+from ledger.execution import replace_execution
+from ledger.ports import Ports
+from ledger.provider import ProviderRecord, RecordStatus
+from ledger.reconcile import reconcile_run
+from ledger.record import Record
+from ledger.run import RunLedger
+from ledger.settle import settle_confirmed, with_outcome
+from ledger.transitions import EffectState, RunState
+from ledger.update import load, update
+from ledger.workflow import WorkflowDefinition
+
+MAX_REASON_CHARACTERS = 500
+# A person who lets a run go on gives it as many new executions as it may use before somebody has
+# to look again.
+EXTRA_EXECUTIONS = 5
+
+
+class Choice(Record):
+    """What an operator chose, and on which view."""
+
+    action: RecoveryAction
+    view_version: int
+    reason: str
+    effect_id: str | None = None
+
+
+def perform_action(
+    ports: Ports, definition: WorkflowDefinition, run_id: str, choice: Choice, actor: Actor
+) -> RunLedger:
+    """Return the run after the action was recorded and, where it is one, carried out.
+
+    Raises RequestRefused when the run has changed since the view, when the action is not allowed,
+    or when no reason is given. Nothing is changed then.
+    """
+    if not 0 < len(choice.reason.strip()) <= MAX_REASON_CHARACTERS:
+        raise RequestRefused(
+            "reason-missing", f"Say why, in 1 to {MAX_REASON_CHARACTERS} characters."
+        )
+
+    def decide(draft: Draft) -> None:
+        if draft.ledger.run.sequence != choice.view_version:
+            raise RequestRefused(
+                "view-changed",
+                "The run has changed since you looked; nothing was done. Read it again and choose "
+                "on what it says now.",
+            )
+        offer = _allowed(ports, definition, draft, choice)
+        draft.note(
+            EventKind.OPERATOR_ACTED,
+            choice.reason,
+            subject=choice.effect_id or run_id,
+            prior=draft.ledger.run.state,
+            state=draft.ledger.run.state,
+            details={"action": choice.action, "label": offer.label},
+        )
+        _apply(draft, definition, choice)
+
+    acted = update(ports, run_id, actor, decide)
+    if choice.action is RecoveryAction.RECONCILE:
+        reconcile_run(ports, run_id, actor)
+        acted = load(ports, run_id)
+    if acted.run.state is RunState.ACTIVE:
+        _continue(ports, acted, actor)
+    return load(ports, run_id)
+
+
+def _allowed(ports: Ports, definition: WorkflowDefinition, draft: Draft, choice: Choice) -> Offer:
+    offer = find_offer(
+        offers(
+            definition,
+            draft.ledger,
+            lambda provider: ports.providers[provider].contract,
+            draft.now_ms,
+        ),
+        choice.action,
+        choice.effect_id,
+    )
+    if offer is None:
+        raise RequestRefused("action-not-allowed", "There is no such action on this run.")
+    if not offer.allowed:
+        raise RequestRefused("action-not-allowed", f"{offer.label}: {offer.refused_because}")
+    return offer
+
+
+def _apply(draft: Draft, definition: WorkflowDefinition, choice: Choice) -> None:
+    match choice.action:
+        case RecoveryAction.RECONCILE:
+            _look_again(draft)
+        case RecoveryAction.RESUME:
+            _go_on(draft, "an operator lets the run go on")
+        case RecoveryAction.REQUEST_APPROVAL:
+            checkpoint = _approval_checkpoint(definition)
+            put_request(draft, definition, checkpoint, "an operator asks for a fresh decision")
+        case RecoveryAction.MARK_ENGINEERING:
+            draft.set_run(engineering=True)
+        case RecoveryAction.CLOSE:
+            draft.close_run(RunState.CLOSED, EventKind.RUN_CLOSED, "an operator closed it as it is")
+        case RecoveryAction.TREAT_AS_SENT:
+            _treat_as_sent(draft, _mail(draft, choice))
+        case RecoveryAction.SEND_AGAIN:
+            _send_again(draft, _mail(draft, choice))
+
+
+def _look_again(draft: Draft) -> None:
+    """Reopen what is in conflict, so that the read that follows may settle it."""
+    for effect in draft.ledger.effects:
+        if effect.state in (EffectState.CONFLICT, EffectState.CONTRADICTED):
+            draft.move_effect(
+                effect,
+                EffectState.UNKNOWN,
+                EventKind.EFFECT_UNKNOWN,
+                "an operator asks the provider again",
+                unsettled_since_ms=draft.now_ms,
+                absence_reads_at_ms=(),
+                candidates=(),
+            )
+    if draft.ledger.run.state is RunState.REVIEW:
+        # The read may prove everything; then the review it was in has lost its reason.
+        draft.set_run(review_recovers=True)
+
+
+def _go_on(draft: Draft, reason: str) -> None:
+    run = draft.ledger.run
+    draft.move_run(
+        RunState.ACTIVE,
+        EventKind.REVIEW_ENDED,
+        reason,
+        review_reason="",
+        review_recovers=False,
+        execution_started=False,
+        max_executions=run.epoch + EXTRA_EXECUTIONS,
+    )
+
+
+def _approval_checkpoint(definition: WorkflowDefinition) -> str:
+    """Return the checkpoint that a person's yes proves: the ledger itself owns it."""
+    return next(found.checkpoint for found in definition.contracts if found.owner == "ledger")
+
+
+def _mail(draft: Draft, choice: Choice) -> Effect:
+    effect = draft.ledger.effect(choice.effect_id or "")
+    if effect is None:
+        raise RequestRefused("action-not-allowed", "There is no such effect.")
+    return effect
+
+
+def _treat_as_sent(draft: Draft, mail: Effect) -> None:
+    attested = ProviderRecord(
+        record_id=f"attested by {draft.actor.actor_id}",
+        status=RecordStatus.DONE,
+        provider_status="treated as sent",
+        mark=mail.effect_id,
+        fields=mail.bound,
+    )
+    settle_confirmed(draft, mail, attested, "an operator takes it as sent")
+    if draft.ledger.run.state is RunState.REVIEW:
+        _go_on(draft, "what was in doubt was decided by an operator")
+
+
+def _send_again(draft: Draft, mail: Effect) -> None:
+    draft.move_effect(
+        with_outcome(mail, AttemptOutcome.UNKNOWN),
+        EffectState.PLANNED,
+        EventKind.EFFECT_REPLAY_ALLOWED,
+        "an operator accepts that the customer may get two",
+        unsettled_since_ms=None,
+        overdue=False,
+    )
+    _go_on(draft, "what was in doubt was decided by an operator")
+
+
+def _continue(ports: Ports, ledger: RunLedger, actor: Actor) -> None:
+    run = ledger.run
+    try:
+        replace_execution(ports, run.run_id, run.epoch, "an operator acted", actor)
+    except RetryLater:
+        # The action is on record and the run is due within the start deadline.
+        return

@@ -1,0 +1,158 @@
+"""One projection of a run. Customer, operator and model read this, so they cannot disagree."""
+
+from ledger.approval import Approval
+from ledger.effect import Effect, Evidence
+from ledger.record import Record, Scalar
+from ledger.resume import next_state
+from ledger.run import RunLedger
+from ledger.transitions import EffectState, RunState
+from ledger.workflow import WorkflowDefinition
+
+
+class EffectFacts(Record):
+    """What the ledger holds about one outside write."""
+
+    effect_id: str
+    operation: str
+    label: str
+    state: EffectState
+    bound: dict[str, Scalar]
+    record_id: str | None
+    """The provider's record, once a read or its answer has shown it."""
+
+    provider_status: str
+    proven_fields: dict[str, Scalar]
+    """What was read back; empty while the effect is not confirmed."""
+
+    attempts: int
+    last_fault: str
+    idempotency_key: str
+    generation: int
+    key_first_used_at_ms: int | None
+    key_protects_until_ms: int | None
+    unsettled_since_ms: int | None
+    overdue_at_ms: int | None
+    overdue: bool
+    candidates: tuple[Evidence, ...]
+
+
+class ApprovalFacts(Record):
+    """What was or is asked of a person."""
+
+    approval_id: str
+    digest: str
+    payload: dict[str, dict[str, Scalar]]
+    state: str
+    expired: bool
+    expires_at_ms: int
+    decided_by: str | None
+    decided_at_ms: int | None
+
+
+class RunFacts(Record):
+    """A run at one version of its ledger."""
+
+    run_id: str
+    tenant_id: str
+    customer_id: str
+    workflow: str
+    view_version: int
+    """The number of the newest event. An action names the version it was chosen on."""
+
+    state: RunState
+    review_reason: str
+    engineering: bool
+    opened_at_ms: int
+    closed_at_ms: int | None
+    executions: int
+    proven: tuple[str, ...]
+    """Checkpoints whose claims hold now, in the order of the stages."""
+
+    claims: tuple[str, ...]
+    next_state: str
+    effects: tuple[EffectFacts, ...]
+    not_begun: tuple[str, ...]
+    """Labels of the operations that have no effect yet."""
+
+    approval: ApprovalFacts | None
+
+    @property
+    def last_verified_checkpoint(self) -> str | None:
+        """Return the checkpoint from which the run would go on, None before the first."""
+        return self.proven[-1] if self.proven else None
+
+
+def project(definition: WorkflowDefinition, ledger: RunLedger, now_ms: int) -> RunFacts:
+    """Return the facts of a run, from the ledger alone."""
+    run = ledger.run
+    proven = [stage.checkpoint for stage in definition.stages if ledger.proven(stage.checkpoint)]
+    by_operation = {
+        operation.name: [found for found in ledger.effects if found.operation == operation.name]
+        for operation in definition.operations
+    }
+    approval = ledger.newest_approval()
+    return RunFacts(
+        run_id=run.run_id,
+        tenant_id=run.tenant_id,
+        customer_id=run.customer_id,
+        workflow=run.workflow,
+        view_version=run.sequence,
+        state=run.state,
+        review_reason=run.review_reason if run.state is RunState.REVIEW else "",
+        engineering=run.engineering,
+        opened_at_ms=run.opened_at_ms,
+        closed_at_ms=run.closed_at_ms,
+        executions=run.epoch,
+        proven=tuple(proven),
+        claims=tuple(definition.contract(name).claim for name in proven),
+        next_state=next_state(definition, ledger),
+        effects=tuple(
+            _effect_facts(effect, operation.label)
+            for operation in definition.operations
+            for effect in by_operation[operation.name]
+        ),
+        not_begun=tuple(
+            operation.label
+            for operation in definition.operations
+            if not by_operation[operation.name]
+        ),
+        approval=_approval_facts(approval, now_ms) if approval else None,
+    )
+
+
+def _effect_facts(effect: Effect, label: str) -> EffectFacts:
+    evidence = effect.evidence
+    confirmed = effect.state is EffectState.CONFIRMED
+    return EffectFacts(
+        effect_id=effect.effect_id,
+        operation=effect.operation,
+        label=label,
+        state=effect.state,
+        bound=effect.bound,
+        record_id=evidence.record_id if evidence else None,
+        provider_status=evidence.provider_status if evidence else "",
+        proven_fields=evidence.fields if evidence and confirmed else {},
+        attempts=len(effect.attempts),
+        last_fault=effect.attempts[-1].fault if effect.attempts else "",
+        idempotency_key=effect.idempotency_key,
+        generation=effect.generation,
+        key_first_used_at_ms=effect.key_first_used_at_ms,
+        key_protects_until_ms=effect.key_protects_until_ms,
+        unsettled_since_ms=effect.unsettled_since_ms,
+        overdue_at_ms=effect.overdue_at_ms(),
+        overdue=effect.overdue,
+        candidates=effect.candidates,
+    )
+
+
+def _approval_facts(approval: Approval, now_ms: int) -> ApprovalFacts:
+    return ApprovalFacts(
+        approval_id=approval.approval_id,
+        digest=approval.digest,
+        payload=approval.payload,
+        state=approval.state,
+        expired=approval.expired(now_ms),
+        expires_at_ms=approval.expires_at_ms,
+        decided_by=approval.decided_by,
+        decided_at_ms=approval.decided_at_ms,
+    )
