@@ -31,10 +31,10 @@ READY := $(VENV)/.ready-$(SETUP_HASH)
 LAYER := .build/layer
 LAYER_READY := .build/.layer-$(shell cksum < functions/requirements.txt | cut -d' ' -f1)
 
-.PHONY: help demo test sandbox synth deploy layer lock lint clean setup
+.PHONY: help demo test sandbox synth bootstrap deploy layer lock lint clean setup
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s  %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s  %s\n", $$1, $$2}' Makefile
 
 demo: $(READY) ## A refund survives a killed worker: the whole story on this machine
 	@exec $(BIN)/python -m sandbox demo
@@ -55,6 +55,9 @@ lint: $(READY) ## Lint, format check, strict types, import layers
 
 synth: $(READY) $(LAYER_READY) ## Synthesize the templates with validation and the AWS Solutions rules
 	@cdk synth --quiet --strict
+
+bootstrap: $(READY) $(LAYER_READY) ## Prepare the account and region for deployments, once
+	@cdk bootstrap
 
 deploy: $(READY) $(LAYER_READY) ## Deploy to the AWS account that the environment's credentials name
 	@: "$${MAIL_FROM:?set it to the sender, an address that SES has verified}"

@@ -181,7 +181,7 @@ def _send_again(draft: Draft, mail: Effect) -> None:
 def _continue(ports: Ports, ledger: RunLedger, actor: Actor) -> None:
     run = ledger.run
     try:
-        replace_execution(ports, run.run_id, run.epoch, "an operator acted", actor)
+        replace_execution(ports, run.run_id, run.epoch, "an operator acted", actor, at_once=True)
     except RetryLater:
         # The action is on record and the run is due within the start deadline.
         return

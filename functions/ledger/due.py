@@ -42,7 +42,7 @@ def _wanted_look_at_ms(ledger: RunLedger, now_ms: int) -> int:
     if run.state is RunState.REVIEW:
         return now_ms + REVIEW_REMINDER_SECONDS * 1000
     if not run.execution_started:
-        return now_ms + START_DEADLINE_SECONDS * 1000
+        return max(now_ms + START_DEADLINE_SECONDS * 1000, run.start_not_before_ms)
     return now_ms + run.progress_deadline_seconds * 1000
 
 

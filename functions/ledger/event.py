@@ -31,6 +31,7 @@ class EventKind(StrEnum):
     EFFECT_OVERDUE = "effect_overdue"
     ABSENCE_READ = "absence_read"
     ABSENCE_PROVEN = "absence_proven"
+    PROVIDER_UNREADABLE = "provider_unreadable"
     RECONCILE_READ = "reconcile_read"
     RECONCILE_READ_FAILED = "reconcile_read_failed"
     LATE_RESULT_RECORDED = "late_result_recorded"

@@ -7,6 +7,13 @@ from ledger.run import RunLedger
 from ledger.transitions import RunState
 from ledger.update import load, update
 
+# Epoch 1 is the run's first execution; its first replacement is expected to help at once.
+FIRST_REPLACEMENT = 2
+# Each later one waits four times longer than the one before it, so that five executions outlast an
+# outage of an hour instead of ending with its first minute.
+FIRST_HOLD_SECONDS = 240
+HOLD_FACTOR = 4
+
 EXECUTED_STATES = frozenset({RunState.ACTIVE, RunState.AWAITING_APPROVAL})
 
 
@@ -24,11 +31,25 @@ def start_execution(ports: Ports, run_id: str, actor: Actor) -> StartOutcome | N
     return outcome
 
 
+def hold_seconds(epoch: int) -> int:
+    """Return how long the execution of ``epoch`` is held back after the one before it ended."""
+    if epoch <= FIRST_REPLACEMENT:
+        return 0
+    return FIRST_HOLD_SECONDS * int(HOLD_FACTOR ** (epoch - FIRST_REPLACEMENT - 1))
+
+
 def replace_execution(
-    ports: Ports, run_id: str, ended_epoch: int, reason: str, actor: Actor
+    ports: Ports,
+    run_id: str,
+    ended_epoch: int,
+    reason: str,
+    actor: Actor,
+    *,
+    at_once: bool = False,
 ) -> StartOutcome | None:
     """Assign and start a new execution for a run whose execution ``ended_epoch`` is gone.
 
+    One that is held back is started by the sweeper, unless a person wants it ``at_once``.
     The older one is fenced by the new epoch, whatever it may still do. A notice about an epoch
     that was replaced already changes nothing. Returns None when nothing was started.
     """
@@ -41,7 +62,12 @@ def replace_execution(
             draft.send_to_review(f"{run.max_executions} executions ended without finishing")
             return
         # Counted before the work, so that a crash loop ends.
-        draft.set_run(epoch=run.epoch + 1, execution_started=False)
+        hold_ms = 0 if at_once else hold_seconds(run.epoch + 1) * 1000
+        draft.set_run(
+            epoch=run.epoch + 1,
+            execution_started=False,
+            start_not_before_ms=draft.now_ms + hold_ms,
+        )
         draft.note(
             EventKind.EXECUTION_ASSIGNED,
             reason,
@@ -53,6 +79,8 @@ def replace_execution(
     replaced = update(ports, run_id, actor, decide)
     if replaced.run.epoch != ended_epoch + 1:
         return None
+    if replaced.run.start_not_before_ms > ports.clock.now_ms():
+        return StartOutcome.HELD_BACK  # the sweeper starts it when it is due
     return start_execution(ports, run_id, actor)
 
 

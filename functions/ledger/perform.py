@@ -24,6 +24,7 @@ from ledger.errors import (
 )
 from ledger.idempotency import effect_id_for
 from ledger.instance import instance_of
+from ledger.life import showing_life
 from ledger.plan import existing_or_planned
 from ledger.ports import Ports, TimeLeft
 from ledger.provider import ProviderCall, ProviderFault, ProviderRecord
@@ -58,7 +59,8 @@ def perform(
     seen = load(ports, task.run_id)
     check_version(seen.run, definition.version)
     try:
-        return _performed(ports, time_left, operation, task, seen)
+        with showing_life(ports, task):
+            return _performed(ports, time_left, operation, task, seen)
     except ReviewRequired as required:
         # A stage that asks for a review which is not on record would be sent straight back here.
         _record_review(ports, task, operation, seen, str(required))

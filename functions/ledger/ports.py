@@ -38,6 +38,7 @@ class StartOutcome(StrEnum):
     ALREADY_RUNNING = "already_running"
     ALREADY_ENDED = "already_ended"
     NO_SUCH_VERSION = "no_such_version"
+    HELD_BACK = "held_back"  # assigned, and started later: earlier ones ended too soon
 
 
 class Executions(Protocol):

@@ -24,6 +24,9 @@ class Run(Record):
     execution_started: bool = False
     """Whether the execution of this epoch has reported in."""
 
+    start_not_before_ms: int = 0
+    """Until then an assigned execution is held back, because earlier ones ended too soon."""
+
     sequence: int = 0
     due_at_ms: int | None = None
     """When the sweeper looks after the run; None once it is closed."""

@@ -4,11 +4,13 @@ import pytest
 
 from ledger.errors import LedgerUnavailable, RequestRefused
 from ledger.event import EventKind
-from ledger.execution import replace_execution, start_execution
+from ledger.execution import hold_seconds, replace_execution, start_execution
 from ledger.ports import ExecutionStatus, StartOutcome
+from ledger.sweep import SweepResult
 from ledger.transitions import RunState
 from tests.unit.ledger.sample import MAX_EXECUTIONS, OPERATOR, RUN_ID
-from tests.unit.ledger.support import World, a_world, given
+from tests.unit.ledger.support import World, a_world, given, wait_until_due
+from workflows.cancel_refund.v4.contract import DEFINITION as CANCEL_REFUND_4
 
 
 def replace(world: World, ended_epoch: int = 1) -> StartOutcome | None:
@@ -127,7 +129,7 @@ def test_an_assignment_that_cannot_be_written_starts_nothing() -> None:
 def test_executions_that_end_one_after_another_lead_to_a_person() -> None:
     world = a_world()
     for epoch in range(1, MAX_EXECUTIONS):
-        assert replace(world, epoch) is StartOutcome.STARTED
+        assert replace(world, epoch) is not None
 
     assert replace(world, MAX_EXECUTIONS) is None
 
@@ -135,7 +137,39 @@ def test_executions_that_end_one_after_another_lead_to_a_person() -> None:
     assert run.epoch == MAX_EXECUTIONS
     assert run.state is RunState.REVIEW
     assert f"{MAX_EXECUTIONS} executions" in run.review_reason
-    assert len(world.executions.starts) == MAX_EXECUTIONS
+
+
+def test_the_first_replacement_starts_at_once_and_each_later_one_is_held_back_longer() -> None:
+    world = a_world()
+
+    assert replace(world, 1) is StartOutcome.STARTED
+    assert replace(world, 2) is StartOutcome.HELD_BACK
+
+    run = world.ledger.run
+    assert run.due_at_ms == run.start_not_before_ms
+    assert run.start_not_before_ms == world.clock.now_ms() + hold_seconds(3) * 1000
+
+
+def test_what_a_run_may_have_outlasts_failures_for_an_hour() -> None:
+    holds = [hold_seconds(epoch) for epoch in range(1, CANCEL_REFUND_4.max_executions + 1)]
+
+    assert holds[:2] == [0, 0]
+    assert holds[2:] == sorted(set(holds[2:]))
+    assert sum(holds) > 3600
+
+
+def test_an_execution_that_is_held_back_is_started_by_the_sweeper_when_it_is_due() -> None:
+    world = a_world()
+    replace(world, 1)
+    replace(world, 2)
+    started = len(world.executions.starts)
+
+    world.pass_seconds(60)
+    assert world.sweep() is SweepResult.SKIPPED
+    wait_until_due(world)
+    assert world.sweep() is SweepResult.STARTED
+
+    assert len(world.executions.starts) == started + 1
 
 
 @pytest.mark.parametrize("how", ["start", "replace"])

@@ -213,11 +213,14 @@ def test_a_run_in_review_is_only_looked_at() -> None:
 def test_executions_that_go_nowhere_end_in_review_and_the_sweep_says_so() -> None:
     world = an_approved_world()
     results = []
-    for _ in range(MAX_EXECUTIONS):
+    for _ in range(2 * MAX_EXECUTIONS):
         wait_until_due(world)
         results.append(world.sweep())
+        if results[-1] is SweepResult.REVIEW:
+            break
 
-    assert results == [SweepResult.REPLACED] * (MAX_EXECUTIONS - 1) + [SweepResult.REVIEW]
+    assert results.count(SweepResult.REPLACED) == MAX_EXECUTIONS - 1
+    assert results[-1] is SweepResult.REVIEW
     assert world.run().state is RunState.REVIEW
 
 

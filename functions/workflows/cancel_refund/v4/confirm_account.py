@@ -5,6 +5,7 @@ from ledger.checkpoint import Checkpoint
 from ledger.draft import Draft
 from ledger.effect import Evidence
 from ledger.errors import ProviderUnavailable, RequestRefused, ReviewRequired
+from ledger.life import showing_life
 from ledger.ports import Ports, TimeLeft
 from ledger.provider import Contact, ProviderFault
 from ledger.record import Scalar
@@ -25,8 +26,9 @@ def confirm_account(ports: Ports, _time_left: TimeLeft, task: Task) -> None:
     check_may_act(ledger, task)
     if ledger.proven(CHECKPOINT) is not None:
         return
-    refusal, snapshot = _read_targets(ports, ledger.run.request)
-    contact = _contact(ports, ledger.run.customer_id)
+    with showing_life(ports, task):
+        refusal, snapshot = _read_targets(ports, ledger.run.request)
+        contact = _contact(ports, ledger.run.customer_id)
     if not refusal and contact is None:
         refusal = "the customer has no mail address for the receipt"
 
