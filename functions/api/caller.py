@@ -41,19 +41,36 @@ class Caller(Record):
             raise RequestRefused("run-not-found", "There is no such run.")
 
     def check_may_decide(self, run: Run) -> None:
-        """Raise RequestRefused unless the caller is the customer. An agent's yes is nobody's."""
+        """Raise RequestRefused unless the caller is the customer. An agent's yes is nobody's.
+
+        Nor is an operator's, even for an account that their token happens to name.
+        """
         self.check_may_read(run)
-        if self.customer_id != run.customer_id:
+        if self.groups & {AGENTS, OPERATORS} or self.customer_id != run.customer_id:
             raise RequestRefused(
                 "not-permitted", "Only the customer may decide. Show them the request."
             )
 
+    def check_may_operate(self, run: Run) -> None:
+        """Raise RequestRefused unless the caller is an operator of the run's tenant."""
+        self._check_group(run, OPERATORS, "Only an operator may see and do this.")
 
-def caller_of(claims: dict[str, object]) -> Caller:
+    def check_may_brief(self, run: Run) -> None:
+        """Raise RequestRefused unless the caller is an agent of the run's tenant."""
+        self._check_group(run, AGENTS, "The packet is for agents. Customers read the run itself.")
+
+    def _check_group(self, run: Run, group: str, detail: str) -> None:
+        self.check_may_read(run)
+        if group not in self.groups:
+            raise RequestRefused("not-permitted", detail)
+
+
+def caller_of(claims: object) -> Caller:
     """Return the caller. Raises RequestRefused when the token names no tenant."""
+    claims = claims if isinstance(claims, dict) else {}
     tenant_id = claims.get("custom:tenant_id")
     subject = claims.get("sub")
-    if not isinstance(tenant_id, str) or not isinstance(subject, str):
+    if not (isinstance(tenant_id, str) and tenant_id and isinstance(subject, str) and subject):
         raise RequestRefused("not-permitted", "The token names no tenant. Sign in again.")
     customer_id = claims.get("custom:customer_id")
     return Caller(

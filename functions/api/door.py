@@ -3,6 +3,7 @@
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import cast
 
@@ -11,13 +12,17 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from api.caller import Caller, caller_of
 from api.problem import Response, problem_of, problem_of_fault, problem_of_retry
 from ledger.errors import RequestRefused, RetryLater
+from ledger.idempotency import ID_CHARACTERS
 from ledger.ports import Ports
 from ledger.record import Record
 from runtime.log import log, log_failure
 from runtime.wiring import ports
 
-# A request is a handful of ids. API Gateway would let 10 MB through.
-MAX_BODY_BYTES = 16 * 1024
+# A handful of ids and the longest customer's text, every character of it escaped (12 bytes). API
+# Gateway would let 10 MB through.
+MAX_BODY_BYTES = 64 * 1024
+# Ids of ours are opaque; a path may hold anything, and what is in it ends in the log.
+OUR_ID = re.compile(rf"[a-z]{{3}}_[a-z2-7]{{{ID_CHARACTERS}}}")
 
 
 class Request(Record):
@@ -48,24 +53,41 @@ class Request(Record):
 type Route = Callable[[Ports, Request], Response]
 
 
-def door(route: Route) -> Callable[[Mapping[str, object], LambdaContext], Response]:
-    """Return the Lambda handler of a route. It always answers; it never raises."""
+def door(
+    route: Route, action_of: Callable[[Request], str] | None = None
+) -> Callable[[Mapping[str, object], LambdaContext], Response]:
+    """Return the Lambda handler of a route. It always answers; it never raises.
+
+    Every attempt leaves one line of the same fields, whatever becomes of it. ``action_of`` names
+    what was attempted where the route's own name does not say it all.
+    """
+    name = getattr(route, "__name__", "route")
 
     def handler(event: Mapping[str, object], _context: LambdaContext) -> Response:
+        attempt = {"actor_id": "", "action": name, "target": ""}
         try:
-            return route(ports(), _request_of(event))
+            request = _request_of(event)
+            attempt |= {"actor_id": request.caller.subject, "target": _target(request)}
+            attempt["action"] = action_of(request) if action_of else name
+            response = route(ports(), request)
         except RequestRefused as refused:
-            # Refused attempts leave a record too: what was refused, and why.
-            log("refused", problem=refused.problem, reason=refused.detail)
+            log("attempt", **attempt, outcome=refused.problem, reason=refused.detail)
             return problem_of(refused)
         except RetryLater as error:
-            log_failure("asked to repeat", error)
+            log_failure("attempt", error, **attempt, outcome="try-again")
             return problem_of_retry()
         except Exception as error:  # noqa: BLE001  the caller gets a problem, the log the place
-            log_failure("the request failed", error)
+            log_failure("attempt", error, **attempt, outcome="internal-error")
             return problem_of_fault()
+        log("attempt", **attempt, outcome="done", reason="")
+        return response
 
     return handler
+
+
+def _target(request: Request) -> str:
+    """Return the ids in the path that can be ours, outermost first."""
+    return "/".join(found for found in request.path.values() if OUR_ID.fullmatch(found))
 
 
 def _request_of(event: Mapping[str, object]) -> Request:

@@ -23,6 +23,9 @@ STATUS_OF = {
     "already-decided": HTTPStatus.CONFLICT,
     "approval-expired": HTTPStatus.CONFLICT,
     "not-awaiting-approval": HTTPStatus.CONFLICT,
+    "reason-missing": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "action-not-allowed": HTTPStatus.CONFLICT,
+    "view-changed": HTTPStatus.CONFLICT,
 }
 RETRY_AFTER_SECONDS = 2
 
@@ -32,7 +35,8 @@ def respond(status: HTTPStatus, body: dict[str, object]) -> Response:
     return {
         "statusCode": int(status),
         "headers": {"content-type": "application/json", "cache-control": "no-store"},
-        "body": json.dumps(body),
+        # Text as it is: escapes would make six bytes or twelve of one character.
+        "body": json.dumps(body, ensure_ascii=False),
     }
 
 

@@ -2,10 +2,11 @@
 
 from http import HTTPStatus
 
-from pydantic import ValidationError
+from pydantic import Field
 
 from api.door import Request, door
 from api.problem import Response, respond
+from api.typed_body import typed
 from api.views import status_body
 from ledger.admission import Opening, open_run
 from ledger.errors import RequestRefused, RetryLater
@@ -18,6 +19,17 @@ from runtime.log import log, log_failure
 from workflows.registry import definition_of
 
 MAX_KEY_CHARACTERS = 255
+# Some 600 words: what a customer says of their wish, not their whole correspondence.
+MAX_TEXT_CHARACTERS = 4_000
+
+
+class RunBody(Record):
+    """What opens a run."""
+
+    workflow: str
+    request: dict[str, object]
+    customer_text: str = Field(default="", max_length=MAX_TEXT_CHARACTERS)
+    """The customer's own words. Kept with what is erasable; they decide nothing."""
 
 
 def start_run(ports: Ports, request: Request) -> Response:
@@ -27,8 +39,8 @@ def start_run(ports: Ports, request: Request) -> Response:
     in both cases nothing was started.
     """
     key = _idempotency_key(request)
-    body = request.json_body()
-    definition = _definition(body)
+    body = typed(RunBody, request.json_body())
+    definition = definition_of(body.workflow)
     wanted = _wanted(definition, body)
     request.caller.check_may_open(wanted["customer_id"])
     ledger = open_run(
@@ -39,6 +51,7 @@ def start_run(ports: Ports, request: Request) -> Response:
             actor=request.caller.actor,
             caller_key=key,
             request=wanted,
+            customer_text=body.customer_text,
         ),
     )
     _start(ports, ledger, request)
@@ -69,30 +82,10 @@ def _idempotency_key(request: Request) -> str:
     return key
 
 
-def _definition(body: dict[str, object]) -> WorkflowDefinition:
-    if set(body) != {"workflow", "request"} or not isinstance(body["workflow"], str):
-        raise RequestRefused(
-            "invalid-request", 'The body needs exactly "workflow" (text) and "request" (object).'
-        )
-    return definition_of(body["workflow"])
-
-
-def _wanted(definition: WorkflowDefinition, body: dict[str, object]) -> dict[str, Scalar]:
-    try:
-        parsed: Record = definition.request_type.model_validate(body["request"])
-    except ValidationError as error:
-        raise RequestRefused("invalid-request", _what_is_wrong(error)) from None
+def _wanted(definition: WorkflowDefinition, body: RunBody) -> dict[str, Scalar]:
+    parsed: Record = typed(definition.request_type, body.request)
     wanted: dict[str, Scalar] = parsed.model_dump()
     return wanted
-
-
-def _what_is_wrong(error: ValidationError) -> str:
-    """Return field names and rules; never the input, which may hold anything."""
-    wrong = (
-        f"{'.'.join(str(part) for part in found['loc']) or 'request'}: {found['msg']}"
-        for found in error.errors(include_url=False, include_context=False, include_input=False)
-    )
-    return "; ".join(wrong) + ". Nothing was started."
 
 
 handler = door(start_run)

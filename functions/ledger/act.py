@@ -3,6 +3,7 @@
 from ledger.actions import Offer, RecoveryAction, find_offer, offers
 from ledger.approve import put_request
 from ledger.attempt import AttemptOutcome
+from ledger.contract import LookUp
 from ledger.draft import Draft
 from ledger.effect import Effect
 from ledger.errors import RequestRefused, RetryLater
@@ -62,12 +63,12 @@ def perform_action(
             state=draft.ledger.run.state,
             details={"action": choice.action, "label": offer.label},
         )
-        _apply(draft, definition, choice)
+        _apply(ports, draft, definition, choice)
 
     acted = update(ports, run_id, actor, decide)
     if choice.action is RecoveryAction.RECONCILE:
         reconcile_run(ports, run_id, actor)
-        acted = load(ports, run_id)
+        acted = update(ports, run_id, actor, _end_proven_review)
     if acted.run.state is RunState.ACTIVE:
         _continue(ports, acted, actor)
     return load(ports, run_id)
@@ -91,13 +92,14 @@ def _allowed(ports: Ports, definition: WorkflowDefinition, draft: Draft, choice:
     return offer
 
 
-def _apply(draft: Draft, definition: WorkflowDefinition, choice: Choice) -> None:
+def _apply(ports: Ports, draft: Draft, definition: WorkflowDefinition, choice: Choice) -> None:
     match choice.action:
         case RecoveryAction.RECONCILE:
-            _look_again(draft)
+            _look_again(ports, draft)
         case RecoveryAction.RESUME:
             _go_on(draft, "an operator lets the run go on")
         case RecoveryAction.REQUEST_APPROVAL:
+            _grant_executions(draft)
             checkpoint = _approval_checkpoint(definition)
             put_request(draft, definition, checkpoint, "an operator asks for a fresh decision")
         case RecoveryAction.MARK_ENGINEERING:
@@ -110,10 +112,11 @@ def _apply(draft: Draft, definition: WorkflowDefinition, choice: Choice) -> None
             _send_again(draft, _mail(draft, choice))
 
 
-def _look_again(draft: Draft) -> None:
+def _look_again(ports: Ports, draft: Draft) -> None:
     """Reopen what is in conflict, so that the read that follows may settle it."""
     for effect in draft.ledger.effects:
-        if effect.state in (EffectState.CONFLICT, EffectState.CONTRADICTED):
+        lookable = ports.providers[effect.provider].contract.look_up is not LookUp.NONE
+        if lookable and effect.state in (EffectState.CONFLICT, EffectState.CONTRADICTED):
             draft.move_effect(
                 effect,
                 EffectState.UNKNOWN,
@@ -123,13 +126,21 @@ def _look_again(draft: Draft) -> None:
                 absence_reads_at_ms=(),
                 candidates=(),
             )
-    if draft.ledger.run.state is RunState.REVIEW:
-        # The read may prove everything; then the review it was in has lost its reason.
-        draft.set_run(review_recovers=True)
+    _grant_executions(draft)
+
+
+def _end_proven_review(draft: Draft) -> None:
+    """Let the run go on when the operator's read has proven every effect there is.
+
+    Anything less, an absence for instance, is for the operator to decide: going on would send.
+    """
+    effects = draft.ledger.effects
+    proven = all(found.state is EffectState.CONFIRMED for found in effects)
+    if draft.ledger.run.state is RunState.REVIEW and effects and proven:
+        _go_on(draft, "the read that an operator asked for proved every effect")
 
 
 def _go_on(draft: Draft, reason: str) -> None:
-    run = draft.ledger.run
     draft.move_run(
         RunState.ACTIVE,
         EventKind.REVIEW_ENDED,
@@ -137,8 +148,13 @@ def _go_on(draft: Draft, reason: str) -> None:
         review_reason="",
         review_recovers=False,
         execution_started=False,
-        max_executions=run.epoch + EXTRA_EXECUTIONS,
     )
+    _grant_executions(draft)
+
+
+def _grant_executions(draft: Draft) -> None:
+    """Give a run that a person looked at new executions: it may have used up those it had."""
+    draft.set_run(max_executions=draft.ledger.run.epoch + EXTRA_EXECUTIONS)
 
 
 def _approval_checkpoint(definition: WorkflowDefinition) -> str:
@@ -155,9 +171,9 @@ def _mail(draft: Draft, choice: Choice) -> Effect:
 
 def _treat_as_sent(draft: Draft, mail: Effect) -> None:
     attested = ProviderRecord(
-        record_id=f"attested by {draft.actor.actor_id}",
+        record_id="attested",  # by whom is in the event, and no business of the customer
         status=RecordStatus.DONE,
-        provider_status="treated as sent",
+        provider_status="treated as sent by an operator",
         mark=mail.effect_id,
         fields=mail.bound,
     )

@@ -14,6 +14,8 @@ from ledger.update import load
 from ledger.workflow import WorkflowDefinition
 
 FIRST_EPOCH = 1
+CUSTOMER_TEXT = "customer_text"
+"""The personal field that holds what the customer wrote."""
 
 
 class Opening(Record):
@@ -23,6 +25,8 @@ class Opening(Record):
     actor: Actor
     caller_key: str
     request: dict[str, Scalar]
+    customer_text: str = ""
+    """Explains the request and is no part of it: another text asks for no other run."""
 
 
 def open_run(ports: Ports, definition: WorkflowDefinition, opening: Opening) -> RunLedger:
@@ -51,6 +55,8 @@ def open_run(ports: Ports, definition: WorkflowDefinition, opening: Opening) -> 
         state=RunState.ACTIVE,
         details={"request_digest": request_digest},
     )
+    if opening.customer_text:
+        draft.put_personal({CUSTOMER_TEXT: opening.customer_text})
     try:
         ports.store.commit(draft.change())
     except LedgerMoved:  # the same caller's repeat was faster
@@ -61,7 +67,7 @@ def open_run(ports: Ports, definition: WorkflowDefinition, opening: Opening) -> 
 def check_targets(
     ports: Ports, definition: WorkflowDefinition, request: dict[str, Scalar]
 ) -> dict[str, Scalar]:
-    """Return what the owners of the targets say, when every write that needs a yes is possible.
+    """Return what the owners say, by operation, when every write that needs a yes is possible.
 
     Raises RequestRefused with the reason when one is not, ProviderUnavailable without an answer.
     """
@@ -73,7 +79,7 @@ def check_targets(
         authority = read_authority(ports, operation.provider, bound, {})
         if not authority.allowed:
             raise RequestRefused("not-allowed", f"{operation.name}: {authority.reason}.")
-        snapshot |= authority.snapshot
+        snapshot |= {f"{operation.name}_{name}": said for name, said in authority.snapshot.items()}
     return snapshot
 
 

@@ -92,14 +92,14 @@ def keep_late_result(
     )
     if effect.state in (EffectState.PLANNED, EffectState.REJECTED):
         # Absence was proven, or a later attempt refused, and yet a record exists.
-        reopen_unknown(draft, effect, "a record appeared after its absence was proven")
+        reopen_unknown(draft, effect, f"a record appeared after the effect was {effect.state}")
         if not draft.ledger.run.is_open:
             draft.send_to_review(f"{effect.operation}: a record appeared after the run was closed")
     elif effect.state is EffectState.CONFIRMED:
         draft.move_effect(
             effect,
             EffectState.CONTRADICTED,
-            EventKind.EFFECT_CONFLICT,
+            EventKind.EFFECT_CONTRADICTED,
             "a second record for one effect",
         )
         draft.send_to_review(f"{effect.operation}: the provider holds a second record")
@@ -119,7 +119,7 @@ def use_late_fault(
     error_class = contract.classify(fault.kind, fault.status, fault.code)
     if (
         error_class is not ErrorClass.NOT_REACHED
-        or effect.state is not EffectState.UNKNOWN
+        or effect.state not in (EffectState.ATTEMPTING, EffectState.UNKNOWN)
         or effect.attempts[-1].attempt_id != attempt.attempt_id
         or _earlier_unknown(effect)
     ):

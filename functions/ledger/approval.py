@@ -5,7 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from ledger.canonical import digest
-from ledger.record import Record, Scalar
+from ledger.record import Scalar, StoredRecord
 
 
 class ApprovalState(StrEnum):
@@ -16,7 +16,7 @@ class ApprovalState(StrEnum):
     DECLINED = "declined"
 
 
-class Approval(Record):
+class Approval(StoredRecord):
     """What was shown, what was decided, by whom, until when, and what it was spent on."""
 
     approval_id: str

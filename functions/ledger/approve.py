@@ -7,7 +7,7 @@ from ledger.authorise import approval_payload, bound_from_request
 from ledger.checkpoint import Checkpoint
 from ledger.draft import Draft
 from ledger.effect import Evidence
-from ledger.errors import RequestRefused, RetryLater
+from ledger.errors import LedgerError, RequestRefused
 from ledger.event import Actor, EventKind
 from ledger.idempotency import approval_id_for, effect_id_for
 from ledger.instance import instance_of
@@ -230,7 +230,7 @@ def _wake(ports: Ports, ledger: RunLedger, approval_id: str) -> None:
         return
     try:
         ports.doorbell.ring(approval.task_token)
-    except RetryLater:
+    except LedgerError:
         # The decision is on record and the run is due within the start deadline: the sweeper
         # continues it. The person's answer must not fail because a bell did.
         return

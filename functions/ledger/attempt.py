@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from ledger.record import Record
+from ledger.record import StoredRecord
 
 
 class AttemptOutcome(StrEnum):
@@ -17,7 +17,7 @@ class AttemptOutcome(StrEnum):
     ABSENT = "absent"  # was unknown; complete reads found nothing
 
 
-class Attempt(Record):
+class Attempt(StoredRecord):
     """A claim on an effect, written before the call and settled after it."""
 
     attempt_id: str

@@ -2,7 +2,7 @@
 
 from ledger.effect import Evidence
 from ledger.errors import InvariantBroken
-from ledger.record import Record
+from ledger.record import Record, StoredRecord
 
 
 class CompletionContract(Record):
@@ -16,7 +16,7 @@ class CompletionContract(Record):
     evidence_fields: tuple[str, ...]
 
 
-class Checkpoint(Record):
+class Checkpoint(StoredRecord):
     """A claim that was tested, with what was read."""
 
     name: str

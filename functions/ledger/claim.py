@@ -12,10 +12,12 @@ from ledger.errors import (
     EffectInProgress,
     EffectPending,
     EffectUnknown,
+    ProviderUnavailable,
     ReviewRequired,
 )
 from ledger.event import EventKind
 from ledger.idempotency import idempotency_key_for
+from ledger.instance import instance_of
 from ledger.ports import Ports
 from ledger.record import Scalar
 from ledger.task import Task, check_may_act
@@ -25,9 +27,11 @@ from ledger.workflow import Operation
 
 # One ledger transaction with its bounded retries: the store gives up after 12 s.
 LEDGER_WRITE_MARGIN_SECONDS = 15
-# Harmless, so many more than of those that were sent: every retry of four executions. Bounded all
-# the same, for each is kept with its effect.
+# Harmless, so many more than of those that were sent; bounded all the same, for each is kept with
+# its effect. With the pauses between them, 20 last over ten hours.
 MAX_UNREACHED_ATTEMPTS = 20
+FIRST_PAUSE_SECONDS = 1
+MAX_PAUSE_SECONDS = 3600
 
 
 def check_can_begin(effect: Effect, now_ms: int) -> None:
@@ -72,6 +76,8 @@ def claim(
             )
         if effect.state is EffectState.CONFIRMED:
             return  # a duplicate of this worker was faster
+        if instance_of(ledger, operation.name) != effect.instance:
+            raise EffectUnknown(f"An earlier {operation.name} may exist after all; read first.")
         check_can_begin(effect, draft.now_ms)
         missing = missing_grant(effect, operation, ledger, draft.now_ms)
         if missing:
@@ -88,13 +94,34 @@ def claim(
 
 def _check_attempts(effect: Effect, contract: ProviderContract) -> None:
     """Raise ReviewRequired when trying again has stopped being a way on."""
-    unreached = [found for found in effect.attempts if found.outcome is AttemptOutcome.NOT_REACHED]
+    unreached = _unreached(effect)
     sent = len(effect.attempts) - len(unreached)
     if sent >= contract.max_attempts or len(unreached) >= MAX_UNREACHED_ATTEMPTS:
         raise ReviewRequired(
             f"{effect.operation}: {len(effect.attempts)} attempts were made, {len(unreached)} of "
             "them never reached the provider."
         )
+
+
+def check_pace(effect: Effect, now_ms: int) -> None:
+    """Raise ProviderUnavailable while a provider that was not reached is given time.
+
+    The pauses double, so that the attempts an effect may have outlast an outage of hours.
+    """
+    unreached = _unreached(effect)
+    if not unreached:
+        return
+    pause_seconds = min(FIRST_PAUSE_SECONDS << len(unreached), MAX_PAUSE_SECONDS)
+    begins_at_ms = unreached[-1].claimed_at_ms + pause_seconds * 1000
+    if now_ms < begins_at_ms:
+        raise ProviderUnavailable(
+            f"{effect.provider} was not reached {len(unreached)} times; the next attempt waits "
+            f"another {(begins_at_ms - now_ms) // 1000} s. Nothing was sent."
+        )
+
+
+def _unreached(effect: Effect) -> list[Attempt]:
+    return [found for found in effect.attempts if found.outcome is AttemptOutcome.NOT_REACHED]
 
 
 def _write_claim(

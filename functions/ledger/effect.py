@@ -7,14 +7,14 @@ from ledger.attempt import Attempt
 from ledger.canonical import canonical_bytes, digest
 from ledger.errors import ReviewRequired
 from ledger.provider import ProviderRecord
-from ledger.record import Record, Scalar
+from ledger.record import Scalar, StoredRecord
 from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState
 
 # DynamoDB refuses items over 400 KB; a request that size is a mistake, not a refund.
 MAX_REQUEST_BYTES = 64 * 1024
 
 
-class Evidence(Record):
+class Evidence(StoredRecord):
     """What was read from the system that owns the record, and when."""
 
     source: str
@@ -24,7 +24,7 @@ class Evidence(Record):
     read_at_ms: int
 
 
-class FrozenRequest(Record):
+class FrozenRequest(StoredRecord):
     """The exact parameters of a write, fixed before the first attempt and replayed unchanged."""
 
     body: str
@@ -47,7 +47,7 @@ class FrozenRequest(Record):
         return decoded
 
 
-class LateResult(Record):
+class LateResult(StoredRecord):
     """What a worker learned after it had lost its claim."""
 
     attempt_id: str
@@ -55,7 +55,7 @@ class LateResult(Record):
     learned_at_ms: int
 
 
-class Effect(Record):
+class Effect(StoredRecord):
     """One intended outside write of a run."""
 
     effect_id: str

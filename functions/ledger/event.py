@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from ledger.record import Record, Scalar
+from ledger.record import Scalar, StoredRecord
 
 
 class EventKind(StrEnum):
@@ -28,6 +28,7 @@ class EventKind(StrEnum):
     EFFECT_REJECTED = "effect_rejected"
     EFFECT_NOT_REACHED = "effect_not_reached"
     EFFECT_CONFLICT = "effect_conflict"
+    EFFECT_CONTRADICTED = "effect_contradicted"
     EFFECT_OVERDUE = "effect_overdue"
     ABSENCE_READ = "absence_read"
     ABSENCE_PROVEN = "absence_proven"
@@ -44,14 +45,14 @@ class EventKind(StrEnum):
     RUN_CLOSED = "run_closed"
 
 
-class Actor(Record):
+class Actor(StoredRecord):
     """Who acted: the kind of actor and an opaque id, never a name or an address."""
 
     kind: str
     actor_id: str
 
 
-class Event(Record):
+class Event(StoredRecord):
     """One change, written in the same transaction as the change itself."""
 
     run_id: str

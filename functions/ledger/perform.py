@@ -10,7 +10,7 @@ reader concludes no more than is proven:
 
 from ledger.answer import keep_late_result, settle_fault, settle_record, use_late_fault
 from ledger.authorise import check_consequence, read_authority
-from ledger.claim import LEDGER_WRITE_MARGIN_SECONDS, check_can_begin, claim
+from ledger.claim import LEDGER_WRITE_MARGIN_SECONDS, check_can_begin, check_pace, claim
 from ledger.compare import Judgement, judge
 from ledger.contract import FaultKind, ProviderContract
 from ledger.draft import Draft
@@ -28,6 +28,7 @@ from ledger.life import showing_life
 from ledger.plan import existing_or_planned
 from ledger.ports import Ports, TimeLeft
 from ledger.provider import ProviderCall, ProviderFault, ProviderRecord
+from ledger.recheck import check_evidence_holds, check_still_absent
 from ledger.run import RunLedger
 from ledger.task import Task, check_may_act, check_version
 from ledger.transitions import EffectState, RunState
@@ -67,6 +68,16 @@ def perform(
         raise
 
 
+def perform_stage(
+    ports: Ports, time_left: TimeLeft, definition: WorkflowDefinition, task: Task, stage: str
+) -> Effect:
+    """Return the confirmed effect of the operation that the definition gives to ``stage``.
+
+    Raises as ``perform``.
+    """
+    return perform(ports, time_left, definition, task, definition.stage(stage).write)
+
+
 def _performed(
     ports: Ports, time_left: TimeLeft, operation: Operation, task: Task, ledger: RunLedger
 ) -> Effect:
@@ -75,10 +86,14 @@ def _performed(
         return effect
     check_may_act(ledger, task)
     check_can_begin(effect, ports.clock.now_ms())
+    check_pace(effect, ports.clock.now_ms())
     contract = ports.providers[operation.provider].contract
+    check_still_absent(ports, task.run_id, effect, task.actor)
+    check_evidence_holds(ports, operation, ledger, task.actor)
     _check_time(time_left, contract)
     personal = _personal_fields(ports, task, contract)
     check_consequence(effect, ports.providers[effect.provider].consequence(effect.request.params()))
+    checked_at_ms = ports.clock.now_ms()
     authority = read_authority(ports, effect.provider, effect.bound, personal)
     if not authority.allowed:
         raise ReviewRequired(f"{operation.name} is not allowed: {authority.reason}")
@@ -93,7 +108,10 @@ def _performed(
         params=claimed.request.params(),
         personal=personal,
     )
-    answer = _call(ports, contract, claimed, call)
+    if _begins_too_late(ports, time_left, contract, claimed, checked_at_ms):
+        answer: Answer = ProviderFault(FaultKind.NEVER_SENT)
+    else:
+        answer = _call(ports, claimed, call)
     judgement = _read_back(ports, contract, claimed, call, answer)
     return _settle(ports, contract, task, claimed, answer, judgement)
 
@@ -134,12 +152,29 @@ def _record_review(
     update(ports, task.run_id, task.actor, decide)
 
 
-def _call(ports: Ports, contract: ProviderContract, claimed: Effect, call: ProviderCall) -> Answer:
-    ends_at_ms = ports.clock.now_ms() + contract.call_timeout_seconds * 1000
-    if ends_at_ms > claimed.attempts[-1].lease_until_ms:
-        # Writing the claim took so long that it could lapse inside the call, and somebody else
-        # could begin beside us.
-        return ProviderFault(FaultKind.NEVER_SENT)
+def _begins_too_late(
+    ports: Ports,
+    time_left: TimeLeft,
+    contract: ProviderContract,
+    claimed: Effect,
+    checked_at_ms: int,
+) -> bool:
+    """Return whether this worker was held up so long that the call must not be made any more.
+
+    The claim could lapse inside the call, and somebody else begin beside us; the invocation could
+    end before the answer is written down; or the authority that was read is no longer "now".
+    """
+    now_ms = ports.clock.now_ms()
+    call_ms = contract.call_timeout_seconds * 1000
+    margin_ms = LEDGER_WRITE_MARGIN_SECONDS * 1000
+    return (
+        now_ms + call_ms > claimed.attempts[-1].lease_until_ms
+        or time_left.remaining_ms() < call_ms + margin_ms
+        or now_ms - checked_at_ms > call_ms + margin_ms
+    )
+
+
+def _call(ports: Ports, claimed: Effect, call: ProviderCall) -> Answer:
     try:
         return ports.providers[claimed.provider].call(call)
     except ProviderFault as fault:

@@ -7,7 +7,7 @@ from typing import Protocol
 from pydantic import Field
 
 from ledger.contract import FaultKind, ProviderContract
-from ledger.record import Record, Scalar
+from ledger.record import Record, Scalar, StoredRecord
 
 
 class RecordStatus(StrEnum):
@@ -42,7 +42,7 @@ class ProviderCall(Record):
     """The contract's ``personal_fields``; never stored, logged or put into a key."""
 
 
-class ProviderRecord(Record):
+class ProviderRecord(StoredRecord):
     """What a provider holds, cut to typed fields."""
 
     record_id: str

@@ -16,3 +16,13 @@ class Record(BaseModel):
         # A validation error that quotes its input would carry it into logs.
         hide_input_in_errors=True,
     )
+
+
+class StoredRecord(Record):
+    """A record that outlives the code that wrote it.
+
+    Functions are deployed one after another, and rolled back: a field that newer code has written
+    is carried along unread and written back as it was, instead of stopping the run or being lost.
+    """
+
+    model_config = ConfigDict(extra="allow")

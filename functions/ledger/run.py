@@ -3,11 +3,11 @@
 from ledger.approval import Approval, ApprovalState
 from ledger.checkpoint import Checkpoint
 from ledger.effect import Effect
-from ledger.record import Record, Scalar
+from ledger.record import Record, Scalar, StoredRecord
 from ledger.transitions import OPEN_RUN_STATES, EffectState, RunState
 
 
-class Run(Record):
+class Run(StoredRecord):
     """The head of a run. ``sequence`` is the number of its newest event and the write lock."""
 
     run_id: str
@@ -104,7 +104,7 @@ class RunLedger(Record):
         return tuple(found for found in self.effects if found.unsettled)
 
 
-class PersonalFields(Record):
+class PersonalFields(StoredRecord):
     """A run's personal data: one item, erasable without touching anything that is proof."""
 
     run_id: str

@@ -1,5 +1,7 @@
 """A workflow version as data: its stages, its operations and what each checkpoint claims."""
 
+from collections.abc import Iterator
+
 from pydantic import Field, model_validator
 
 from ledger.canonical import digest
@@ -46,6 +48,13 @@ class Stage(Record):
     """Whether the stage may have to wake its own execution."""
 
     @property
+    def write(self) -> str:
+        """Return the operation that the stage performs. Raises KeyError when it performs none."""
+        if self.operation is None:
+            raise KeyError(f"{self.name} performs no operation")
+        return self.operation
+
+    @property
     def state_name(self) -> str:
         """Return the name of the stage's state in the state machine."""
         return "".join(word.capitalize() for word in self.name.split("_"))
@@ -86,13 +95,52 @@ class WorkflowDefinition(Record):
         return f"statemachines/{self.name.replace('-', '_')}/v{self.number}.asl.json"
 
     @model_validator(mode="after")
-    def _approvals_are_decidable(self) -> "WorkflowDefinition":
-        for operation in self.operations:
-            if operation.needs_approval and operation.evidence_fields:
-                raise ValueError(
-                    f"{operation.name} asks for approval of fields that are read only later."
-                )
+    def _holds_together(self) -> "WorkflowDefinition":
+        """Refuse a definition that a run could never finish. Found here, not in mid-run."""
+        wrong = [*self._wrong_request(), *self._wrong_stages(), *self._wrong_operations()]
+        if wrong:
+            raise ValueError("; ".join(wrong))
         return self
+
+    def _wrong_request(self) -> Iterator[str]:
+        fields = set(self.request_type.model_fields)
+        if "customer_id" not in fields:
+            yield "the request names no customer_id"
+        for operation in self.operations:
+            for name in set(operation.request_fields) - fields:
+                yield f"{operation.name} takes {name}, which the request does not have"
+
+    def _wrong_stages(self) -> Iterator[str]:
+        operations = {found.name: found for found in self.operations}
+        for stage in self.stages:
+            if [found.checkpoint for found in self.contracts].count(stage.checkpoint) != 1:
+                yield f"{stage.checkpoint} needs one completion contract"
+            if stage.operation is None:
+                continue
+            operation = operations.get(stage.operation)
+            if operation is None:
+                yield f"{stage.name} performs {stage.operation}, which there is not"
+            elif operation.checkpoint != stage.checkpoint:
+                yield f"{stage.name} and {operation.name} reach different checkpoints"
+            elif operation.provider not in stage.providers:
+                yield f"{stage.name} is not given {operation.provider}"
+
+    def _wrong_operations(self) -> Iterator[str]:
+        order = [stage.checkpoint for stage in self.stages]
+        for operation in self.operations:
+            if operation.checkpoint not in order:
+                yield f"no stage reaches {operation.checkpoint}"
+                continue
+            earlier = order[: order.index(operation.checkpoint)]
+            quoted = {checkpoint for _, checkpoint, _ in operation.evidence_fields}
+            for name in {*operation.requires, *quoted} - set(earlier):
+                yield f"{operation.name} needs {name}, which no earlier stage reaches"
+            if operation.needs_approval and operation.evidence_fields:
+                yield f"{operation.name} asks for approval of fields that are read only later"
+
+    def stage(self, name: str) -> Stage:
+        """Return the stage called ``name``. Raises KeyError."""
+        return {found.name: found for found in self.stages}[name]
 
     def operation(self, name: str) -> Operation:
         """Return the operation called ``name``. Raises KeyError."""
@@ -103,6 +151,10 @@ class WorkflowDefinition(Record):
         return {found.checkpoint: found for found in self.contracts}[checkpoint]
 
     def consequence_digest(self) -> str:
-        """Return a digest over what the version does to the outside, not how its text reads."""
-        operations = [found.model_dump(mode="json", exclude={"label"}) for found in self.operations]
-        return digest({"operations": operations})
+        """Return a digest over everything that the version does, whatever words it uses for it."""
+        frozen = self.model_dump(mode="json", exclude={"summary", "request_type"})
+        for operation in frozen["operations"]:
+            del operation["label"]
+        for contract in frozen["contracts"]:
+            del contract["claim"]
+        return digest({"definition": frozen, "request": self.request_type.model_json_schema()})

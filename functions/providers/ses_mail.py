@@ -68,10 +68,9 @@ CONTRACT = ProviderContract(
         ErrorRule(error_class=ErrorClass.NOT_REACHED, kind=FaultKind.NEVER_SENT),
         # Throttled, or a limit of the account: turned away before anything was accepted.
         ErrorRule(error_class=ErrorClass.NOT_REACHED, kind=FaultKind.ANSWERED, status=429),
-        ErrorRule(
-            error_class=ErrorClass.NOT_REACHED,
-            kind=FaultKind.ANSWERED,
-            code="LimitExceededException",
+        *(
+            ErrorRule(error_class=ErrorClass.NOT_REACHED, kind=FaultKind.ANSWERED, code=code)
+            for code in ("LimitExceededException", "ThrottlingException")
         ),
         *(
             ErrorRule(error_class=ErrorClass.REFUSED, kind=FaultKind.ANSWERED, code=code)

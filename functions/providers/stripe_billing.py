@@ -119,6 +119,10 @@ class StripeBilling(Provider):
             # Subscriptions are not deleted: we ask the wrong account. That proves no absence.
             raise ProviderFault(FaultKind.ANSWERED, 404, "resource_missing")
         record = _record(subscription)
+        if record.mark != call.effect_id:
+            # A subscription holds one mark, and whoever wrote last has overwritten the others: it
+            # does not say who turned the renewal off.
+            record = record.model_copy(update={"mark": None})
         shows_the_write = record.status is RecordStatus.DONE or record.mark == call.effect_id
         return Findings(records=(record,) if shows_the_write else (), complete=True)
 

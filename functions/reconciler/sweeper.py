@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from ledger.errors import LedgerError
 from ledger.ports import Ports, TimeLeft
 from ledger.sweep import sweep_run
 from runtime.boundary import boundary
@@ -46,7 +45,7 @@ def sweep(ports: Ports, time_left: TimeLeft) -> Counter[str]:
             break
         try:
             results[sweep_run(ports, run_id).value] += 1
-        except LedgerError as error:
+        except Exception as error:  # noqa: BLE001  one bad run must not hide those behind it
             log_failure("this run was not swept; it is tried again", error, run_id=run_id)
             results["failed"] += 1
     return results

@@ -10,7 +10,7 @@ from ledger.record import Scalar
 
 
 class ContractOnly(Provider):
-    """Reconcile needs the mail's contract and must never be able to send one."""
+    """A view needs every provider's contract, and must never be able to call one."""
 
     def __init__(self, contract: ProviderContract) -> None:
         """Hold the contract."""

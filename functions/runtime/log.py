@@ -21,6 +21,8 @@ ALLOWED_KEYS = frozenset(
         "count",
         "status",
         "actor_id",
+        "action",
+        "target",
         "approval_id",
         "at",
     }

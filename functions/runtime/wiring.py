@@ -19,6 +19,7 @@ from adapters.lambda_time import LambdaContext, LambdaTime
 from adapters.secrets import ApiKeySecret
 from adapters.step_functions import StepFunctionsDoorbell, StepFunctionsExecutions
 from adapters.system_clock import RandomIds, SystemClock
+from ledger.contract import Need
 from ledger.errors import InvariantBroken
 from ledger.ports import Ports, TimeLeft
 from ledger.provider import Contact, CustomerDirectory, Provider
@@ -57,13 +58,21 @@ def time_left(context: LambdaContext) -> TimeLeft:
 
 
 class DeployedProviders(Mapping[str, Provider]):
-    """Providers by name, each made when it is first asked for."""
+    """Providers by name, each made when it is first asked for.
+
+    One that this function was not given the means for still offers its contract.
+    """
 
     def __init__(self, settings: Settings) -> None:
         """Make nothing yet."""
         self._settings = settings
         self._made: dict[str, Provider] = {}
         self._stripe: StripeApi | None = None
+        means = {
+            Need.STRIPE_SECRET: settings.stripe_secret_id,
+            Need.SEND_MAIL: settings.mail_from,
+        }
+        self._means = {need for need, given in means.items() if given is not None}
         self._makers: Mapping[str, Callable[[], Provider]] = {
             "stripe_billing": self._make_billing,
             "stripe_refunds": self._make_refunds,
@@ -73,7 +82,9 @@ class DeployedProviders(Mapping[str, Provider]):
     @override
     def __getitem__(self, name: str) -> Provider:
         if name not in self._made:
-            self._made[name] = self._makers[name]()
+            contract = CONTRACTS[name]
+            given = contract.needs <= self._means
+            self._made[name] = self._makers[name]() if given else ContractOnly(contract)
         return self._made[name]
 
     @override
@@ -110,7 +121,7 @@ class DeployedProviders(Mapping[str, Provider]):
         from providers.ses_mail import SesMail
 
         if self._settings.mail_from is None:
-            return ContractOnly(CONTRACTS["ses_mail"])
+            raise InvariantBroken("MAIL_FROM is not set; this function sends no mail.")
         mailer = SesMailer(
             cast("SesClient", boto3.client("sesv2", config=SES_CONFIG)),
             self._settings.mail_from,

@@ -31,12 +31,24 @@ RESUME_POINTS = frozenset({"Reconcile", "Review", "Done"}) | {
     stage.state_name for stage in DEFINITION.stages
 }
 
+BEGINNINGS = frozenset(
+    {
+        EventKind.APPROVAL_REQUESTED,
+        EventKind.APPROVAL_WAIT_RENEWED,
+        EventKind.EFFECT_CLAIMED,
+        EventKind.EFFECT_PLANNED,
+        EventKind.EXECUTION_RESUMED,
+        EventKind.RUN_COMPLETED,
+    }
+)
+
 
 def check_invariants(world: World) -> None:
     """Raise AssertionError unless everything that must always hold does, for every run."""
     for ledger in world.runs():
         events = world.events_of(ledger)
         check_refunds(world, ledger)
+        check_keys(world, ledger)
         check_mails(world, ledger)
         check_events(ledger, events)
         check_fenced(ledger, events)
@@ -72,6 +84,18 @@ def check_refunds(world: World, ledger: RunLedger) -> None:
         assert [made.id for made in ours] == [effect.evidence.record_id]
         assert [made.amount for made in ours] == [request["amount_minor"]]
         assert stripe.subscriptions[str(request["subscription_id"])].cancel_at_period_end
+
+
+def check_keys(world: World, ledger: RunLedger) -> None:
+    """Every write of an effect carries the same bytes, and one key for each generation."""
+    for effect in ledger.effects:
+        writes = [
+            (post.key, post.body)
+            for post in world.stripe.posts()
+            if ("metadata[effect_id]", effect.effect_id) in parse_qsl(post.body.decode())
+        ]
+        assert len({body for _, body in writes}) <= 1, f"{effect.operation} changed its bytes"
+        assert len({key for key, _ in writes}) <= effect.generation, f"{effect.operation}: keys"
 
 
 def check_mails(world: World, ledger: RunLedger) -> None:
@@ -110,14 +134,9 @@ def check_events(ledger: RunLedger, events: tuple[Event, ...]) -> None:
 
 
 def check_fenced(ledger: RunLedger, events: tuple[Event, ...]) -> None:
-    """An execution that was replaced changes nothing more; what its worker learned is kept."""
-    known = {
-        event.commit_id
-        for event in events
-        if event.kind in (EventKind.LATE_RESULT_RECORDED, EventKind.EFFECT_NOT_REACHED)
-    }
+    """An execution that was replaced begins nothing more. What it learns late is still kept."""
     for event in events:
-        if event.actor.kind == "execution" and event.commit_id not in known:
+        if event.actor.kind == "execution" and event.kind in BEGINNINGS:
             owner = f"{ledger.run.run_id}-e{event.epoch}"
             assert event.actor.actor_id == owner, f"{event} was written by a replaced execution"
 

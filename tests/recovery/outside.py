@@ -32,11 +32,16 @@ DEFINITE_NO = frozenset({400, 401, 402, 403, 404})
 class Outside:
     """The fakes, and new adapters over them for each process."""
 
-    def __init__(self, clock: FakeClock, tap: Tap, *, keys_honoured: bool) -> None:
-        """Without ``keys_honoured`` Stripe takes each request for a new one, as with old keys."""
+    def __init__(
+        self, clock: FakeClock, tap: Tap, *, keys_honoured: bool, store: LedgerStore | None
+    ) -> None:
+        """Keep the ledger in ``store``, in memory where none is given.
+
+        Without ``keys_honoured`` Stripe takes each request for a new one, as with old keys.
+        """
         self.clock = clock
         self.ids = FakeIds()
-        self.store = MemoryStore()
+        self.store = store or MemoryStore()
         self.stripe = FakeStripe(clock)
         self.ses = FakeSes(clock)
         self.stripe_reachable = True

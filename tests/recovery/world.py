@@ -10,6 +10,7 @@ from ledger.errors import LedgerError, RequestRefused, RetryLater
 from ledger.event import Event
 from ledger.ports import Ports
 from ledger.run import RunLedger
+from ledger.store import LedgerStore
 from ledger.transitions import EffectState, RunState
 from reconciler.sweeper import sweep
 from runtime.boundary import boundary
@@ -64,12 +65,13 @@ class World:
         death: str = "Runtime.ExitError",
         *,
         keys_honoured: bool = True,
+        store: LedgerStore | None = None,
         wanted: Mapping[str, str | int] = WANTED,
     ) -> None:
         """Strike at ``faults``. ``death`` is the service's name for a process that is gone."""
         self.clock = FakeClock()
         self.tap = Tap(self.clock, faults)
-        self.outside = Outside(self.clock, self.tap, keys_honoured=keys_honoured)
+        self.outside = Outside(self.clock, self.tap, keys_honoured=keys_honoured, store=store)
         self.store, self.stripe, self.ses = (
             self.outside.store,
             self.outside.stripe,

@@ -195,7 +195,6 @@ class TestCheckedWhenRead:
             pytest.param("state", {"S": "refunded"}, id="a state that there is not"),
             pytest.param("instance", {"S": "1"}, id="text for a number"),
             pytest.param("instance", {"N": "1.5"}, id="a fraction"),
-            pytest.param("surprise", {"S": "secret-marker"}, id="a field of nobody"),
             pytest.param("request", {"B": b"x"}, id="bytes"),
         ],
     )

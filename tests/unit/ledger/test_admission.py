@@ -171,4 +171,4 @@ def test_only_writes_that_need_a_yes_are_checked_before_the_run_is_opened() -> N
 
     snapshot = check_targets(world.ports, world.definition, dict(REQUEST))
 
-    assert snapshot == {"refundable": 10000}
+    assert snapshot == {"refund_refundable": 10000}

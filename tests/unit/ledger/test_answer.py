@@ -140,7 +140,7 @@ def test_a_refusal_after_a_lost_attempt_speaks_only_for_itself() -> None:
     assert world.run().state is RunState.ACTIVE
 
 
-def test_a_request_that_never_left_may_be_made_again_at_once() -> None:
+def test_a_request_that_never_left_may_be_made_again_after_a_pause() -> None:
     world = an_approved_world()
     world.payments.script = [Step(None, NEVER_SENT)]
 
@@ -149,6 +149,9 @@ def test_a_request_that_never_left_may_be_made_again_at_once() -> None:
 
     assert world.effect().state is EffectState.PLANNED
     assert outcomes(world) == [AttemptOutcome.NOT_REACHED]
+    with pytest.raises(ProviderUnavailable, match="the next attempt waits"):
+        world.perform()
+    world.pass_seconds(2)
     assert world.perform().state is EffectState.CONFIRMED
 
 
@@ -168,6 +171,7 @@ def test_a_refusal_after_a_request_that_never_left_is_final() -> None:
     world.payments.script = [Step(None, NEVER_SENT), Step(None, CARD_DECLINED)]
     with pytest.raises(ProviderUnavailable):
         world.perform()
+    world.pass_seconds(2)
 
     with pytest.raises(ReviewRequired):
         world.perform()

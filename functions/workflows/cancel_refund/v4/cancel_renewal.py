@@ -1,6 +1,6 @@
 """Turn the renewal off in the billing system."""
 
-from ledger.perform import perform
+from ledger.perform import perform_stage
 from ledger.ports import Ports, TimeLeft
 from ledger.task import Task
 from runtime.stage import stage_handler
@@ -9,7 +9,7 @@ from workflows.cancel_refund.v4.contract import DEFINITION
 
 def cancel_renewal(ports: Ports, time_left: TimeLeft, task: Task) -> None:
     """Return once the billing system shows the renewal off. Errors as ``perform``."""
-    perform(ports, time_left, DEFINITION, task, "cancel_renewal")
+    perform_stage(ports, time_left, DEFINITION, task, "cancel_renewal")
 
 
 handler = stage_handler(cancel_renewal)

@@ -108,7 +108,15 @@ DEFINITION = WorkflowDefinition(
             checkpoint="account_confirmed",
             claim="The account, the plan and the charge were confirmed.",
             owner="stripe_billing",
-            evidence_fields=("customer_id", "subscription_id", "charge_id"),
+            evidence_fields=(
+                "cancel_renewal_customer_id",
+                "cancel_renewal_subscription_id",
+                "cancel_renewal_cancel_at",
+                "refund_customer_id",
+                "refund_charge_id",
+                "refund_refundable_minor",
+                "refund_currency",
+            ),
         ),
         CompletionContract(
             checkpoint="request_approved",

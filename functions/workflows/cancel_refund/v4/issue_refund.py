@@ -1,6 +1,6 @@
 """Refund the approved amount of the approved charge."""
 
-from ledger.perform import perform
+from ledger.perform import perform_stage
 from ledger.ports import Ports, TimeLeft
 from ledger.task import Task
 from runtime.stage import stage_handler
@@ -9,7 +9,7 @@ from workflows.cancel_refund.v4.contract import DEFINITION
 
 def issue_refund(ports: Ports, time_left: TimeLeft, task: Task) -> None:
     """Return once the payment provider confirms the refund. Errors as ``perform``."""
-    perform(ports, time_left, DEFINITION, task, "refund")
+    perform_stage(ports, time_left, DEFINITION, task, "issue_refund")
 
 
 handler = stage_handler(issue_refund)

@@ -1,6 +1,6 @@
 """Mail the receipt, quoting the recorded refund."""
 
-from ledger.perform import perform
+from ledger.perform import perform_stage
 from ledger.ports import Ports, TimeLeft
 from ledger.task import Task
 from runtime.stage import stage_handler
@@ -9,7 +9,7 @@ from workflows.cancel_refund.v4.contract import DEFINITION
 
 def send_receipt(ports: Ports, time_left: TimeLeft, task: Task) -> None:
     """Return once the mail service has accepted the receipt. Errors as ``perform``."""
-    perform(ports, time_left, DEFINITION, task, "receipt")
+    perform_stage(ports, time_left, DEFINITION, task, "send_receipt")
 
 
 handler = stage_handler(send_receipt)
