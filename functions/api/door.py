@@ -43,6 +43,8 @@ class Request(Record):
             raise RequestRefused("malformed-body", f"The body is over {MAX_BODY_BYTES} bytes.")
         try:
             parsed = json.loads(self.body, object_pairs_hook=_no_duplicates)
+            # Half of a surrogate pair can be escaped in JSON, and is no text that could be kept.
+            json.dumps(parsed, ensure_ascii=False).encode()
         except (ValueError, RecursionError) as error:
             raise RequestRefused("malformed-body", "The body is not a JSON object.") from error
         if not isinstance(parsed, dict):

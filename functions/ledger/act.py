@@ -2,7 +2,6 @@
 
 from ledger.actions import Offer, RecoveryAction, find_offer, offers
 from ledger.approve import put_request
-from ledger.attempt import AttemptOutcome
 from ledger.contract import LookUp
 from ledger.draft import Draft
 from ledger.effect import Effect
@@ -14,7 +13,7 @@ from ledger.provider import ProviderRecord, RecordStatus
 from ledger.reconcile import reconcile_run
 from ledger.record import Record
 from ledger.run import RunLedger
-from ledger.settle import settle_confirmed, with_outcome
+from ledger.settle import reopen_unknown, settle_confirmed
 from ledger.transitions import EffectState, RunState
 from ledger.update import load, update
 from ledger.workflow import WorkflowDefinition
@@ -47,7 +46,11 @@ def perform_action(
             "reason-missing", f"Say why, in 1 to {MAX_REASON_CHARACTERS} characters."
         )
 
+    prior = RunState.ACTIVE
+
     def decide(draft: Draft) -> None:
+        nonlocal prior
+        prior = draft.ledger.run.state
         if draft.ledger.run.sequence != choice.view_version:
             raise RequestRefused(
                 "view-changed",
@@ -58,18 +61,23 @@ def perform_action(
         draft.note(
             EventKind.OPERATOR_ACTED,
             choice.reason,
-            subject=choice.effect_id or run_id,
+            subject=run_id,
             prior=draft.ledger.run.state,
             state=draft.ledger.run.state,
-            details={"action": choice.action, "label": offer.label},
+            details={
+                "action": choice.action,
+                "label": offer.label,
+                "effect_id": choice.effect_id or "",
+            },
         )
         _apply(ports, draft, definition, choice)
 
     acted = update(ports, run_id, actor, decide)
     if choice.action is RecoveryAction.RECONCILE:
         reconcile_run(ports, run_id, actor)
-        acted = update(ports, run_id, actor, _end_proven_review)
-    if acted.run.state is RunState.ACTIVE:
+        acted = load(ports, run_id)
+    # Only a run that the action brought back needs an execution; one that is active has one.
+    if prior is RunState.REVIEW and acted.run.state is RunState.ACTIVE:
         _continue(ports, acted, actor)
     return load(ports, run_id)
 
@@ -129,17 +137,6 @@ def _look_again(ports: Ports, draft: Draft) -> None:
     _grant_executions(draft)
 
 
-def _end_proven_review(draft: Draft) -> None:
-    """Let the run go on when the operator's read has proven every effect there is.
-
-    Anything less, an absence for instance, is for the operator to decide: going on would send.
-    """
-    effects = draft.ledger.effects
-    proven = all(found.state is EffectState.CONFIRMED for found in effects)
-    if draft.ledger.run.state is RunState.REVIEW and effects and proven:
-        _go_on(draft, "the read that an operator asked for proved every effect")
-
-
 def _go_on(draft: Draft, reason: str) -> None:
     draft.move_run(
         RunState.ACTIVE,
@@ -153,8 +150,15 @@ def _go_on(draft: Draft, reason: str) -> None:
 
 
 def _grant_executions(draft: Draft) -> None:
-    """Give a run that a person looked at new executions: it may have used up those it had."""
+    """Give a run that a person looked at new executions and attempts: it may have used up its own.
+
+    An attempt that was never proven to have had no effect still counts where that matters.
+    """
     draft.set_run(max_executions=draft.ledger.run.epoch + EXTRA_EXECUTIONS)
+    for effect in draft.ledger.effects:
+        if effect.state is EffectState.PLANNED:
+            forgiven = {"attempts_forgiven": len(effect.attempts)}
+            draft.put_effect(effect.model_copy(update=forgiven))
 
 
 def _approval_checkpoint(definition: WorkflowDefinition) -> str:
@@ -170,6 +174,8 @@ def _mail(draft: Draft, choice: Choice) -> Effect:
 
 
 def _treat_as_sent(draft: Draft, mail: Effect) -> None:
+    if mail.state is not EffectState.UNKNOWN:
+        mail = reopen_unknown(draft, mail, "an operator decides what could not be proven")
     attested = ProviderRecord(
         record_id="attested",  # by whom is in the event, and no business of the customer
         status=RecordStatus.DONE,
@@ -183,14 +189,17 @@ def _treat_as_sent(draft: Draft, mail: Effect) -> None:
 
 
 def _send_again(draft: Draft, mail: Effect) -> None:
-    draft.move_effect(
-        with_outcome(mail, AttemptOutcome.UNKNOWN),
-        EffectState.PLANNED,
-        EventKind.EFFECT_REPLAY_ALLOWED,
-        "an operator accepts that the customer may get two",
-        unsettled_since_ms=None,
-        overdue=False,
-    )
+    """Let another instance take the mail's place; what became of this one stays unproven."""
+    if mail.state is EffectState.UNKNOWN:
+        mail = draft.move_effect(
+            mail,
+            EffectState.CONFLICT,
+            EventKind.EFFECT_CONFLICT,
+            "an operator sends another; the outcome of this one stays unproven",
+            unsettled_since_ms=None,
+            overdue=False,
+        )
+    draft.put_effect(mail.model_copy(update={"superseded": True}))
     _go_on(draft, "what was in doubt was decided by an operator")
 
 

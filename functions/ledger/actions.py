@@ -7,6 +7,7 @@ from enum import StrEnum
 from ledger.contract import LookUp, ProviderContract
 from ledger.effect import Effect
 from ledger.instance import is_stuck
+from ledger.projection import last_verified
 from ledger.record import Record
 from ledger.run import RunLedger
 from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState, RunState
@@ -14,6 +15,17 @@ from ledger.workflow import Operation, WorkflowDefinition
 
 # States in which looking again may settle something.
 LOOKABLE_STATES = UNSETTLED_EFFECT_STATES | {EffectState.CONFLICT, EffectState.CONTRADICTED}
+
+
+# What only a person can decide about a mail.
+UNDECIDED_MAIL_STATES = frozenset(
+    {
+        EffectState.UNKNOWN,
+        EffectState.REJECTED,
+        EffectState.CONFLICT,
+        EffectState.CONTRADICTED,
+    }
+)
 
 
 class RecoveryAction(StrEnum):
@@ -67,8 +79,11 @@ class _Situation:
         return tuple(
             found
             for found in self.ledger.effects
-            if found.state in LOOKABLE_STATES
-            and self.contracts(found.provider).look_up is not LookUp.NONE
+            if found.state is EffectState.ATTEMPTING
+            or (
+                found.state in LOOKABLE_STATES
+                and self.contracts(found.provider).look_up is not LookUp.NONE
+            )
         )
 
     def remaining(self) -> tuple[Operation, ...]:
@@ -131,26 +146,30 @@ def _reconcile(situation: _Situation) -> Offer:
     elif not lookable:
         refused = "Nothing is unsettled that a provider could be asked about."
     providers = tuple(sorted({found.provider for found in lookable}))
+    run = situation.ledger.run
+    follows = situation.remaining() if run.review_recovers else ()
     return _offer(
         RecoveryAction.RECONCILE,
         "Reconcile provider state",
         refused,
         Consequence(
             reads=providers,
-            writes=(),
-            moves_money=False,
-            words="Asks the provider what it holds and writes the answer down. Sends nothing. "
-            "If everything is settled by it, the run goes on.",
+            writes=tuple(found.label for found in follows),
+            moves_money=any(found.moves_money for found in follows),
+            words="Asks the provider what it holds and writes the answer down. "
+            + (
+                "The run is in review only because that is overdue: once it is settled, the run "
+                "goes on by itself."
+                if follows
+                else "Sends nothing, and leaves it to you to let the run go on."
+            ),
         ),
     )
 
 
 def _resume(situation: _Situation) -> Offer:
     ledger = situation.ledger
-    proven = [
-        stage.checkpoint for stage in situation.definition.stages if ledger.proven(stage.checkpoint)
-    ]
-    start = proven[-1] if proven else "the beginning"
+    start = last_verified(situation.definition, ledger) or "the beginning"
     return _offer(
         RecoveryAction.RESUME,
         f"Resume from {start}",
@@ -170,13 +189,21 @@ def _no_resume(situation: _Situation) -> str:
     if ledger.run.state is not RunState.REVIEW:
         return "The run is not in review."
     if ledger.unsettled_effects():
-        return "An effect is unsettled: reconcile it first."
+        return _settle_first(situation)
     if any(is_stuck(ledger, found) for found in ledger.effects):
         return "An effect is refused or in conflict: resuming would meet it again."
     pending = ledger.pending_approval()
-    if pending is not None and pending.expired(situation.now_ms):
+    asks = any(found.needs_approval for found in situation.remaining())
+    if asks and pending is not None and pending.expired(situation.now_ms):
         return "The customer did not decide in time: request a fresh approval."
     return ""
+
+
+def _settle_first(situation: _Situation) -> str:
+    """Return what has to be done about an unsettled effect; it may be done already."""
+    if situation.lookable():
+        return "An effect is unsettled and may be done already: reconcile it first."
+    return "Whether the mail went out is in doubt: decide about it first."
 
 
 def _request_approval(situation: _Situation) -> Offer:
@@ -188,7 +215,7 @@ def _request_approval(situation: _Situation) -> Offer:
     elif not asked:
         refused = "Nothing is left that needs the customer's approval."
     elif ledger.unsettled_effects():
-        refused = "An effect is unsettled: it may be done already. Reconcile it first."
+        refused = _settle_first(situation)
     elif any(
         found.state in (EffectState.CONFLICT, EffectState.CONTRADICTED) for found in ledger.effects
     ):
@@ -243,32 +270,35 @@ def _close(situation: _Situation) -> Offer:
 
 
 def _treat_as_sent(situation: _Situation, mail: Effect) -> Offer:
+    follows = [found for found in situation.remaining() if found.name != mail.operation]
+    refused = _no_mail_decision(situation, mail)
+    if not refused and mail.state is EffectState.REJECTED:
+        refused = "The mail service refused it: it did not go out."
     return _offer(
         RecoveryAction.TREAT_AS_SENT,
         "Treat as sent",
-        _no_mail_decision(situation, mail),
+        refused,
         Consequence(
             reads=(),
-            writes=(),
-            moves_money=False,
-            words="Takes your word that the mail went out. Nothing is sent; if it did not go out, "
-            "the customer gets none.",
+            writes=tuple(found.label for found in follows),
+            moves_money=any(found.moves_money for found in follows),
+            words="Takes your word that the mail went out, and lets the run go on. If it did not "
+            "go out, the customer gets none.",
         ),
         mail.effect_id,
     )
 
 
 def _send_again(situation: _Situation, mail: Effect) -> Offer:
-    label = situation.definition.operation(mail.operation).label
     return _offer(
         RecoveryAction.SEND_AGAIN,
         "Send again",
         _no_mail_decision(situation, mail),
         Consequence(
             reads=(),
-            writes=(label,),
-            moves_money=False,
-            words="Sends the mail once more. The customer may get two.",
+            writes=tuple(found.label for found in situation.remaining()),
+            moves_money=any(found.moves_money for found in situation.remaining()),
+            words="Sends the mail once more, and lets the run go on. The customer may get two.",
         ),
         mail.effect_id,
     )
@@ -277,10 +307,10 @@ def _send_again(situation: _Situation, mail: Effect) -> Offer:
 def _no_mail_decision(situation: _Situation, mail: Effect) -> str:
     if situation.ledger.run.state is not RunState.REVIEW:
         return "The run is not in review."
-    if mail.state is not EffectState.UNKNOWN:
-        return f"The mail is {mail.state}; only one whose answer was lost is decided by a person."
-    if mail.claim_is_live(situation.now_ms):
-        return "A worker may still be sending it."
+    if mail.superseded:
+        return "Another one has taken its place."
+    if mail.state not in UNDECIDED_MAIL_STATES:
+        return f"The mail is {mail.state}; there is nothing for a person to decide."
     return ""
 
 

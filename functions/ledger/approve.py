@@ -105,13 +105,16 @@ def put_request(
 ) -> None:
     """Write a request for a decision on what is left to do, and wait for it."""
     payload = approval_payload(definition, draft.ledger)
+    newest = draft.ledger.newest_approval()
+    # Later than the one before it, whatever this machine's clock says: the newest request counts.
+    requested_at_ms = max(draft.now_ms, newest.requested_at_ms + 1 if newest else 0)
     approval = Approval(
         approval_id=approval_id_for(draft.ledger.run.run_id, len(draft.ledger.approvals) + 1),
         workflow=definition.version,
         checkpoint=checkpoint,
         payload=payload,
         digest=Approval.payload_digest(definition.version, payload),
-        requested_at_ms=draft.now_ms,
+        requested_at_ms=requested_at_ms,
         expires_at_ms=draft.now_ms + definition.approval_lifetime_seconds * 1000,
         task_token=task_token,
     )

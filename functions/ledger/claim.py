@@ -18,6 +18,7 @@ from ledger.errors import (
 from ledger.event import EventKind
 from ledger.idempotency import idempotency_key_for
 from ledger.instance import instance_of
+from ledger.plan import planned_again
 from ledger.ports import Ports
 from ledger.record import Scalar
 from ledger.task import Task, check_may_act
@@ -64,6 +65,8 @@ def claim(
         ledger = draft.ledger
         check_may_act(ledger, task)
         effect = ledger.effect(planned.effect_id)
+        if effect is not None and effect.state is EffectState.PLANNED:
+            effect = planned_again(effect, planned)
         if effect is None:
             effect = planned
             draft.put_effect(effect)
@@ -95,7 +98,7 @@ def claim(
 def _check_attempts(effect: Effect, contract: ProviderContract) -> None:
     """Raise ReviewRequired when trying again has stopped being a way on."""
     unreached = _unreached(effect)
-    sent = len(effect.attempts) - len(unreached)
+    sent = len(effect.counted_attempts) - len(unreached)
     if sent >= contract.max_attempts or len(unreached) >= MAX_UNREACHED_ATTEMPTS:
         raise ReviewRequired(
             f"{effect.operation}: {len(effect.attempts)} attempts were made, {len(unreached)} of "
@@ -121,7 +124,9 @@ def check_pace(effect: Effect, now_ms: int) -> None:
 
 
 def _unreached(effect: Effect) -> list[Attempt]:
-    return [found for found in effect.attempts if found.outcome is AttemptOutcome.NOT_REACHED]
+    return [
+        found for found in effect.counted_attempts if found.outcome is AttemptOutcome.NOT_REACHED
+    ]
 
 
 def _write_claim(

@@ -83,6 +83,8 @@ class Draft:
         """Move the run, with its event. Raises InvariantBroken for a move not in the table."""
         prior = self._run.state
         check_run_move(prior, state)
+        if prior is RunState.REVIEW:  # its reason ends with it
+            updates = {"review_reason": "", "review_recovers": False, **updates}
         self.set_run(state=state, **updates)
         self.note(kind, reason, subject=self._run.run_id, prior=prior, state=state)
 
@@ -143,7 +145,10 @@ class Draft:
     def reach(self, checkpoint: Checkpoint, reason: str) -> None:
         """Write a checkpoint with its event. Evidence of the same record is kept as it is."""
         known = self._checkpoints.get(checkpoint.name)
-        if known is not None and known.evidence.record_id == checkpoint.evidence.record_id:
+        if known is not None and (known.evidence.record_id, known.effect_id) == (
+            checkpoint.evidence.record_id,
+            checkpoint.effect_id,
+        ):
             return
         self._checkpoints[checkpoint.name] = checkpoint
         self._changed_checkpoints.add(checkpoint.name)

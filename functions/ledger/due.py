@@ -40,7 +40,13 @@ def _wanted_look_at_ms(ledger: RunLedger, now_ms: int) -> int:
     if looks and (run.state is RunState.ACTIVE or run.review_recovers):
         return min(looks)
     if run.state is RunState.REVIEW:
-        return now_ms + REVIEW_REMINDER_SECONDS * 1000
+        # A claim is looked at even now: what its worker left behind must not stay "attempting".
+        claims = [
+            found.attempts[-1].lease_until_ms
+            for found in ledger.effects
+            if found.state is EffectState.ATTEMPTING
+        ]
+        return min([*claims, now_ms + REVIEW_REMINDER_SECONDS * 1000])
     if not run.execution_started:
         return max(now_ms + START_DEADLINE_SECONDS * 1000, run.start_not_before_ms)
     return now_ms + run.progress_deadline_seconds * 1000

@@ -86,6 +86,12 @@ class Effect(StoredRecord):
     absence_reads_at_ms: tuple[int, ...] = ()
     """When complete reads found nothing, each apart from the last by the settle window."""
 
+    attempts_forgiven: int = 0
+    """How many attempts no longer count: a person has looked since and let the run go on."""
+
+    superseded: bool = False
+    """Whether a person has allowed another instance in its place."""
+
     reconcile_reads: int = 0
     overdue: bool = False
     evidence: Evidence | None = None
@@ -98,6 +104,11 @@ class Effect(StoredRecord):
     def last_attempt(self) -> Attempt | None:
         """Return the newest attempt, None before the first claim."""
         return self.attempts[-1] if self.attempts else None
+
+    @property
+    def counted_attempts(self) -> tuple[Attempt, ...]:
+        """Return the attempts made since a person last looked."""
+        return self.attempts[self.attempts_forgiven :]
 
     @property
     def unsettled(self) -> bool:

@@ -36,7 +36,6 @@ class EventKind(StrEnum):
     RECONCILE_READ = "reconcile_read"
     RECONCILE_READ_FAILED = "reconcile_read_failed"
     LATE_RESULT_RECORDED = "late_result_recorded"
-    EFFECT_REPLAY_ALLOWED = "effect_replay_allowed"
     OPERATOR_ACTED = "operator_acted"
     SWEEP_CLAIMED = "sweep_claimed"
     REVIEW_REQUIRED = "review_required"

@@ -22,18 +22,20 @@ def approved_since(ledger: RunLedger, effect: Effect) -> bool:
 def instance_of(ledger: RunLedger, operation: str) -> int:
     """Return the instance that a stage has to bring about.
 
-    After the provider's last no, a new approval asks for a new effect under a new key.
+    After the provider's last no, a new approval asks for a new effect under a new key; and so does
+    a person who lets a mail be sent again.
     """
     newest = ledger.newest_effect(operation)
     if newest is None:
         return FIRST_INSTANCE
-    if newest.state is EffectState.REJECTED and approved_since(ledger, newest):
-        return newest.instance + 1
-    return newest.instance
+    refused = newest.state is EffectState.REJECTED and approved_since(ledger, newest)
+    return newest.instance + 1 if refused or newest.superseded else newest.instance
 
 
 def is_stuck(ledger: RunLedger, effect: Effect) -> bool:
     """Return whether the effect stands in the way until a person has decided."""
+    if effect.superseded:
+        return False
     if effect.state is EffectState.REJECTED:
         return instance_of(ledger, effect.operation) == effect.instance
     return effect.state in (EffectState.CONFLICT, EffectState.CONTRADICTED)

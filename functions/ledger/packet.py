@@ -1,5 +1,7 @@
 """What a model is told on resume: facts from typed fields, and untrusted text marked as such."""
 
+import unicodedata
+
 from iso4217 import Currency
 
 from ledger.canonical import canonical_bytes
@@ -115,7 +117,9 @@ def _fact(effect: EffectFacts) -> EffectFact:
 def _cut(text: str, room_bytes: int) -> str:
     """Return ``text`` without control characters, within both limits.
 
-    Six bytes are the most that canonical JSON writes for one character of UTF-8 text.
+    In the normal form first, since that may lengthen it. Six bytes are more than canonical JSON
+    writes for any character that is left.
     """
-    printable = "".join(character if character.isprintable() else " " for character in text)
+    normal = unicodedata.normalize("NFC", text[:MAX_UNTRUSTED_CHARACTERS])
+    printable = "".join(character if character.isprintable() else " " for character in normal)
     return printable[: min(MAX_UNTRUSTED_CHARACTERS, room_bytes // 6)]

@@ -22,7 +22,9 @@ def existing_or_planned(ports: Ports, operation: Operation, ledger: RunLedger) -
     instance = instance_of(ledger, operation.name)
     effect_id = effect_id_for(run_id, operation.name, instance)
     existing = ledger.effect(effect_id)
-    if existing is not None:
+    if existing is not None and not (
+        existing.state is EffectState.PLANNED and operation.evidence_fields
+    ):
         return existing
     bound = bound_fields(operation, ledger)
     provider = ports.providers[operation.provider]
@@ -33,7 +35,7 @@ def existing_or_planned(ports: Ports, operation: Operation, ledger: RunLedger) -
     )
     if len(request.body.encode()) > MAX_REQUEST_BYTES:
         raise ReviewRequired(f"The request of {operation.name} is too large to be kept.")
-    return Effect(
+    planned = Effect(
         effect_id=effect_id,
         operation=operation.name,
         provider=operation.provider,
@@ -48,3 +50,16 @@ def existing_or_planned(ports: Ports, operation: Operation, ledger: RunLedger) -
         recovery_deadline_seconds=provider.contract.recovery_deadline_seconds,
         pending_deadline_seconds=provider.contract.pending_deadline_seconds,
     )
+    return planned_again(existing, planned) if existing else planned
+
+
+def planned_again(stored: Effect, planned: Effect) -> Effect:
+    """Return ``stored``, or ``planned`` in its place when that quotes other evidence.
+
+    Raises ReviewRequired when the old one may have been sent.
+    """
+    if stored.bound == planned.bound:
+        return stored
+    if any(found.was_ever_unknown for found in stored.attempts):
+        raise ReviewRequired(f"{stored.operation} quotes evidence that has changed since.")
+    return planned.model_copy(update={"attempts": stored.attempts})

@@ -15,6 +15,7 @@ class EffectFacts(Record):
     effect_id: str
     operation: str
     label: str
+    instance: int
     state: EffectState
     bound: dict[str, Scalar]
     record_id: str | None
@@ -76,10 +77,18 @@ class RunFacts(Record):
 
     approval: ApprovalFacts | None
 
-    @property
-    def last_verified_checkpoint(self) -> str | None:
-        """Return the checkpoint from which the run would go on, None before the first."""
-        return self.proven[-1] if self.proven else None
+    last_verified_checkpoint: str | None
+    """The checkpoint from which the run would go on, None before the first."""
+
+
+def last_verified(definition: WorkflowDefinition, ledger: RunLedger) -> str | None:
+    """Return the last checkpoint before the first that is not proven: what follows a gap waits."""
+    last: str | None = None
+    for stage in definition.stages:
+        if ledger.proven(stage.checkpoint) is None:
+            return last
+        last = stage.checkpoint
+    return last
 
 
 def project(definition: WorkflowDefinition, ledger: RunLedger, now_ms: int) -> RunFacts:
@@ -87,7 +96,10 @@ def project(definition: WorkflowDefinition, ledger: RunLedger, now_ms: int) -> R
     run = ledger.run
     proven = [stage.checkpoint for stage in definition.stages if ledger.proven(stage.checkpoint)]
     by_operation = {
-        operation.name: [found for found in ledger.effects if found.operation == operation.name]
+        operation.name: sorted(
+            (found for found in ledger.effects if found.operation == operation.name),
+            key=lambda found: found.instance,
+        )
         for operation in definition.operations
     }
     approval = ledger.newest_approval()
@@ -106,6 +118,7 @@ def project(definition: WorkflowDefinition, ledger: RunLedger, now_ms: int) -> R
         proven=tuple(proven),
         claims=tuple(definition.contract(name).claim for name in proven),
         next_state=next_state(definition, ledger),
+        last_verified_checkpoint=last_verified(definition, ledger),
         effects=tuple(
             _effect_facts(effect, operation.label)
             for operation in definition.operations
@@ -127,6 +140,7 @@ def _effect_facts(effect: Effect, label: str) -> EffectFacts:
         effect_id=effect.effect_id,
         operation=effect.operation,
         label=label,
+        instance=effect.instance,
         state=effect.state,
         bound=effect.bound,
         record_id=evidence.record_id if evidence else None,

@@ -172,8 +172,8 @@ def _count_absence(
     draft: Draft, contract: ProviderContract, effect: Effect, read_at_ms: int
 ) -> None:
     reads = effect.absence_reads_at_ms
-    if effect.late_results:
-        reason = "a worker was told of a record that the provider does not show"
+    if effect.late_results or effect.evidence is not None:
+        reason = "a record that was seen before is no longer shown by the provider"
         settle_conflict(draft, effect, Judgement(verdict=Verdict.CONFLICT, reason=reason))
         return
     if reads and read_at_ms - reads[-1] < contract.settle_window_seconds * 1000:

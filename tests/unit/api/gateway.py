@@ -16,16 +16,19 @@ from api.get_run import handler as get_run
 from api.operator_view import handler as operator_view
 from api.resume_packet import handler as resume_packet
 from api.start_run import handler as start_run
+from ledger.errors import LedgerUnavailable
 from ledger.ports import Ports
+from ledger.store import Change
+from tests.recovery.customer import CALLER_KEY, TENANT_ID
 from tests.recovery.logs import log_into
 from tests.recovery.world import WANTED, World
 
-TENANT_ID = "tenant-1"
-KEY = "wish-1"
+# Those of the world's own customer, who goes on with what was asked here.
+KEY = CALLER_KEY
 type Handler = Callable[[Mapping[str, object], LambdaContext], Mapping[str, Any]]
 
 CUSTOMER = {
-    "sub": "sub-customer",
+    "sub": "user-of-cus_1",
     "custom:tenant_id": TENANT_ID,
     "custom:customer_id": WANTED["customer_id"],
 }
@@ -63,10 +66,19 @@ class Gateway:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Join every function to the fakes of a new world."""
+        self._patch = monkeypatch
         self.world = World()
         self._log = StringIO()
         self.joined: Callable[[], Ports] = lambda: self.world.outside.join(self.world.orchestrator)
         monkeypatch.setattr(api.door, "ports", lambda: self.joined())
+
+    def break_store(self) -> None:
+        """Let the ledger's table take no more writes, and say nothing about it."""
+
+        def commit(_change: Change) -> None:
+            raise LedgerUnavailable("The ledger's table gave no answer.")
+
+        self._patch.setattr(self.world.store, "commit", commit)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -110,7 +122,7 @@ class Gateway:
         with log_into(self._log):
             return Answer(handler(whole, LambdaContext()))
 
-    def ask(self, wish: object = WISH, claims: object = CUSTOMER, **event: object) -> Answer:
+    def ask(self, wish: object = WISH, claims: object = CUSTOMER, **event: Any) -> Answer:
         """``POST /runs``."""
         return self.send(start_run, claims, wish, **event)
 
@@ -120,7 +132,7 @@ class Gateway:
 
     def view(self, claims: object = OPERATOR, run_id: str | None = None) -> Answer:
         """``GET /runs/{run_id}/view``."""
-        return self.send(operator_view, claims, path={"run_id": run_id or self.run_id})
+        return self.send(operator_view, claims, path=self._path(run_id))
 
     def packet(self, claims: object = AGENT) -> Answer:
         """``GET /runs/{run_id}/packet``."""
@@ -128,7 +140,10 @@ class Gateway:
 
     def act(self, body: object, claims: object = OPERATOR, run_id: str | None = None) -> Answer:
         """``POST /runs/{run_id}/actions``."""
-        return self.send(act_on_run, claims, body, {"run_id": run_id or self.run_id})
+        return self.send(act_on_run, claims, body, self._path(run_id))
+
+    def _path(self, run_id: str | None) -> dict[str, str]:
+        return {"run_id": self.run_id if run_id is None else run_id}
 
     def choose(self, action: str, **body: object) -> Answer:
         """Look, and choose an action on what was seen."""

@@ -56,7 +56,6 @@ def assert_refused(gateway: Gateway, body: object, status: int, kind: str, **eve
         wish(charge_id="re_1"),
         wish(charge_id="ch_" + "x" * 300),
         wish(charge_id="ch_1\n"),
-        wish(customer_id="cus_\ud800"),
         wish(surprise=1),
         without("amount_minor"),
         without("subscription_id"),
@@ -70,7 +69,6 @@ def assert_refused(gateway: Gateway, body: object, status: int, kind: str, **eve
         {**WISH, "customer_text": 7},
         {**WISH, "customer_text": None},
         {**WISH, "customer_text": "x" * 4_001},
-        {**WISH, "customer_text": "\ud800"},
     ],
     ids=lambda body: str(body)[:90].encode("ascii", "replace").decode(),
 )
@@ -123,6 +121,9 @@ def test_another_customers_charge_starts_nothing(gateway: Gateway) -> None:
         TEXT.replace('"amount_minor"', '"amount_minor": 1, "amount_minor"', 1),
         TEXT + " " * MAX_BODY_BYTES,
         "\ufeff" + TEXT,
+        json.dumps(wish(customer_id="cus_\ud800")),
+        json.dumps({**WISH, "customer_text": "\udc00\ud800"}),
+        json.dumps({**WISH, "\ud800": 1}),
     ],
     ids=lambda body: str(body[:40]).encode("ascii", "replace").decode() + str(len(body)),
 )
@@ -268,21 +269,11 @@ def test_an_unknown_request_is_decided_by_nobody(gateway: Gateway, approval_id: 
 def test_a_system_that_gives_no_answer_is_a_reason_to_repeat(gateway: Gateway) -> None:
     gateway.world.outside.stripe_reachable = False
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gateway.world.outside, "_send", unreachable)
-        answer = gateway.ask()
+    answer = gateway.ask()
 
     answer.assert_problem(503, "try-again")
     assert answer.headers["retry-after"] == "2"
     assert gateway.world.runs() == []
-
-
-def unreachable(*_request: object) -> None:
-    """Answer nothing."""
-    from ledger.contract import FaultKind
-    from ledger.provider import ProviderFault
-
-    raise ProviderFault(FaultKind.NO_ANSWER)
 
 
 def test_a_fault_of_ours_is_told_without_a_word_about_its_cause(gateway: Gateway) -> None:

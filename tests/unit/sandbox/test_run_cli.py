@@ -1,0 +1,196 @@
+"""The command line asks the API as the right person, and shows what it says."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from rich.console import Console
+
+from sandbox import run_cli
+from sandbox.api_client import Api
+from sandbox.errors import SandboxError
+from sandbox.outputs import Outputs
+
+VIEW: dict[str, Any] = {
+    "facts": {
+        "run_id": "run_1",
+        "workflow": "cancel-refund@4",
+        "view_version": 12,
+        "state": "review",
+        "review_reason": "receipt is unknown past its deadline",
+        "last_verified_checkpoint": "refund_confirmed",
+        "effects": [
+            {
+                "label": "Receipt email",
+                "state": "unknown",
+                "record_id": None,
+                "attempts": 1,
+                "effect_id": "eff_1",
+            }
+        ],
+        "not_begun": ["Follow-up"],
+    },
+    "offers": [
+        {
+            "action": "send_again",
+            "allowed": True,
+            "refused_because": "",
+            "effect_id": "eff_1",
+            "consequence": {"reads": [], "writes": ["Receipt email"], "moves_money": False},
+        },
+        {
+            "action": "resume_from_checkpoint",
+            "allowed": False,
+            "refused_because": "An effect is unsettled.",
+            "effect_id": None,
+            "consequence": {"reads": [], "writes": ["Refund"], "moves_money": True},
+        },
+    ],
+}
+OUTPUTS: dict[str, Any] = {
+    name: {"agent": "token-agent", "customer": "token-customer", "operator": "token-operator"}
+    if name == "tokens"
+    else {}
+    if name == "state_machine_arns"
+    else 1
+    if name == "charge_amount_minor"
+    else "http://sandbox.invalid"
+    for name in Outputs.model_fields
+}
+
+
+class FakeApi:
+    """Answers every request with the view, and remembers who asked what."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, outputs: Path) -> None:
+        """Stand in for the sandbox that ``outputs`` describes."""
+        self.asked: list[tuple[str, str, str, Any]] = []
+        self.status = 200
+        self.fault: Exception | None = None
+        outputs.write_text(json.dumps(OUTPUTS))
+        monkeypatch.setattr(run_cli, "OUTPUTS_FILE", outputs)
+        monkeypatch.setattr(run_cli, "Api", self._api)
+
+    def _api(self, url: str, host: str, tokens: dict[str, str]) -> Api:
+        api = Api(url, host, tokens)
+        api._http.close()
+        api._http = httpx.Client(base_url=url, transport=httpx.MockTransport(self._answer))
+        return api
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        if self.fault is not None:
+            raise self.fault
+        who = request.headers["Authorization"].removeprefix("Bearer token-")
+        body = json.loads(request.content) if request.content else None
+        self.asked.append((who, request.method, request.url.path, body))
+        return httpx.Response(self.status, json=VIEW)
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeApi:
+    """Return the API of a sandbox that is up."""
+    return FakeApi(monkeypatch, tmp_path / "outputs.json")
+
+
+def run(*words: str) -> int:
+    """Run one command as a shell gives it."""
+    parser = argparse.ArgumentParser()
+    run_cli.add_run_commands(parser.add_subparsers(dest="command", required=True))
+    return run_cli.run_command(parser.parse_args(words), Console(width=200))
+
+
+@pytest.mark.parametrize(
+    ("command", "asked"),
+    [
+        ("status", ("customer", "GET", "/runs/run_1", None)),
+        ("view", ("operator", "GET", "/runs/run_1/view", None)),
+        ("packet", ("agent", "GET", "/runs/run_1/packet", None)),
+    ],
+)
+def test_each_reader_asks_for_their_own_reading(
+    fake: FakeApi, command: str, asked: tuple[str, str, str, None]
+) -> None:
+    assert run(command, "run_1") == 0
+    assert fake.asked == [asked]
+
+
+def test_an_action_is_chosen_on_the_view_as_it_is_now(fake: FakeApi) -> None:
+    assert run("act", "run_1", "send_again", "--reason", "they wait", "--effect", "eff_1") == 0
+
+    body = {
+        "action": "send_again",
+        "view_version": 12,
+        "reason": "they wait",
+        "effect_id": "eff_1",
+    }
+    assert fake.asked == [
+        ("operator", "GET", "/runs/run_1/view", None),
+        ("operator", "POST", "/runs/run_1/actions", body),
+    ]
+
+
+def test_an_action_on_the_view_as_it_was_seen_asks_for_no_other(fake: FakeApi) -> None:
+    run("act", "run_1", "close_without_further_action", "--reason", "done", "--version", "7")
+
+    body = {"action": "close_without_further_action", "view_version": 7, "reason": "done"}
+    assert fake.asked == [("operator", "POST", "/runs/run_1/actions", body)]
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_view_lists_what_may_be_done_with_its_consequence_and_what_not_with_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run("view", "run_1")
+
+    shown = capsys.readouterr().out
+    assert "review: receipt is unknown past its deadline" in shown
+    assert "Follow-up: not begun" in shown
+    (send,) = (line for line in shown.splitlines() if "send_again --effect eff_1" in line)
+    assert "allowed" in send
+    (resume,) = (line for line in shown.splitlines() if "resume_from_checkpoint" in line)
+    assert "yes" in resume
+    assert "An effect is unsettled." in resume
+
+
+@pytest.mark.usefixtures("fake")
+def test_what_the_api_answers_is_json_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    run("packet", "run_1")
+
+    assert json.loads(capsys.readouterr().out) == VIEW
+
+
+@pytest.mark.parametrize("command", ["status", "view", "packet"])
+def test_a_refusal_is_shown_and_no_success(fake: FakeApi, command: str) -> None:
+    fake.status = 404
+
+    assert run(command, "run_1") == 1
+
+
+def test_an_action_on_a_run_that_cannot_be_seen_is_not_tried(fake: FakeApi) -> None:
+    fake.status = 404
+
+    assert run("act", "run_1", "send_again", "--reason", "they wait") == 1
+    assert [method for _, method, _, _ in fake.asked] == ["GET"]
+
+
+def test_a_sandbox_that_is_gone_is_named(fake: FakeApi) -> None:
+    fake.fault = httpx.ConnectError("refused")
+
+    with pytest.raises(SandboxError, match="gives no answer"):
+        run("status", "run_1")
+
+
+@pytest.mark.parametrize("left", [None, "", "{}"])
+def test_without_a_sandbox_the_command_says_how_to_start_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, left: str | None
+) -> None:
+    outputs: Path = tmp_path / "outputs.json"
+    if left is not None:
+        outputs.write_text(left)
+    monkeypatch.setattr(run_cli, "OUTPUTS_FILE", outputs)
+
+    with pytest.raises(SandboxError, match="make sandbox"):
+        run("status", "run_1")
