@@ -29,6 +29,9 @@ from stacks.sign_in import SignIn
 
 # Above any answer of ours, below API Gateway's own 30 s: a cold start still ends in our words.
 FUNCTION_TIMEOUT_SECONDS = 15
+# An operator's action reads what providers hold before it is answered. It is on record before that,
+# so one that is cut short loses nothing.
+ACT_TIMEOUT_SECONDS = 28
 # A support desk's pace with room; more than this is a fault or an attack.
 RATE_LIMIT_PER_SECOND = 20
 BURST_LIMIT_REQUESTS = 40
@@ -52,6 +55,7 @@ class Route(NamedTuple):
     method: HttpMethod
     path: str
     access: Access
+    timeout_seconds: int = FUNCTION_TIMEOUT_SECONDS
 
 
 class ApiStack(Stack):
@@ -113,6 +117,40 @@ class ApiStack(Stack):
                 "/runs/{run_id}/approvals/{approval_id}/decision",
                 join(change_runs(table), ring_doorbells(self, self._deployment)),
             ),
+            *self._operator_routes(table, contracts),
+            Route(
+                "ResumePacket",
+                "api.resume_packet.handler",
+                HttpMethod.GET,
+                "/runs/{run_id}/packet",
+                read_runs(table),
+            ),
+        ]
+
+    def _operator_routes(
+        self, table: ITable, contracts: Mapping[str, ProviderContract]
+    ) -> list[Route]:
+        return [
+            Route(
+                "OperatorView",
+                "api.operator_view.handler",
+                HttpMethod.GET,
+                "/runs/{run_id}/view",
+                read_runs(table),
+            ),
+            Route(
+                "ActOnRun",
+                "api.act_on_run.handler",
+                HttpMethod.POST,
+                "/runs/{run_id}/actions",
+                join(
+                    change_runs(table),
+                    start_executions(self, self._deployment),
+                    # To reconcile is to read; what is written is left to the stages.
+                    ask_providers(self, self._deployment, contracts.values()),
+                ),
+                ACT_TIMEOUT_SECONDS,
+            ),
         ]
 
     def _add_routes(self, api: HttpApi, routes: list[Route]) -> None:
@@ -124,7 +162,7 @@ class ApiStack(Stack):
                 deployment=self._deployment,
                 code=code,
                 handler=route.handler,
-                timeout_seconds=FUNCTION_TIMEOUT_SECONDS,
+                timeout_seconds=route.timeout_seconds,
                 access=route.access,
             )
             api.add_routes(

@@ -4,7 +4,7 @@ from ledger.actions import Offer, RecoveryAction, find_offer, offers
 from ledger.approve import put_request
 from ledger.contract import LookUp
 from ledger.draft import Draft
-from ledger.effect import Effect
+from ledger.effect import ATTESTED, Effect
 from ledger.errors import RequestRefused, RetryLater
 from ledger.event import Actor, EventKind
 from ledger.execution import replace_execution
@@ -167,17 +167,15 @@ def _approval_checkpoint(definition: WorkflowDefinition) -> str:
 
 
 def _mail(draft: Draft, choice: Choice) -> Effect:
-    effect = draft.ledger.effect(choice.effect_id or "")
-    if effect is None:
-        raise RequestRefused("action-not-allowed", "There is no such effect.")
-    return effect
+    """Return the mail that the allowed offer is about."""
+    return draft.ledger.require_effect(choice.effect_id or "")
 
 
 def _treat_as_sent(draft: Draft, mail: Effect) -> None:
     if mail.state is not EffectState.UNKNOWN:
         mail = reopen_unknown(draft, mail, "an operator decides what could not be proven")
     attested = ProviderRecord(
-        record_id="attested",  # by whom is in the event, and no business of the customer
+        record_id=ATTESTED,
         status=RecordStatus.DONE,
         provider_status="treated as sent by an operator",
         mark=mail.effect_id,

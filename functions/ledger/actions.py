@@ -148,6 +148,14 @@ def _reconcile(situation: _Situation) -> Offer:
     providers = tuple(sorted({found.provider for found in lookable}))
     run = situation.ledger.run
     follows = situation.remaining() if run.review_recovers else ()
+    goes_on = "Sends nothing, and leaves it to you to let the run go on."
+    if run.state is not RunState.REVIEW:
+        goes_on = "Sends nothing; the run goes on as it does without you."
+    elif follows:
+        goes_on = (
+            "The run is in review only because that is overdue: once it is settled, the run goes "
+            "on by itself."
+        )
     return _offer(
         RecoveryAction.RECONCILE,
         "Reconcile provider state",
@@ -156,13 +164,7 @@ def _reconcile(situation: _Situation) -> Offer:
             reads=providers,
             writes=tuple(found.label for found in follows),
             moves_money=any(found.moves_money for found in follows),
-            words="Asks the provider what it holds and writes the answer down. "
-            + (
-                "The run is in review only because that is overdue: once it is settled, the run "
-                "goes on by itself."
-                if follows
-                else "Sends nothing, and leaves it to you to let the run go on."
-            ),
+            words=f"Asks the provider what it holds and writes the answer down. {goes_on}",
         ),
     )
 
@@ -217,7 +219,8 @@ def _request_approval(situation: _Situation) -> Offer:
     elif ledger.unsettled_effects():
         refused = _settle_first(situation)
     elif any(
-        found.state in (EffectState.CONFLICT, EffectState.CONTRADICTED) for found in ledger.effects
+        found.state is not EffectState.REJECTED and is_stuck(ledger, found)
+        for found in ledger.effects
     ):
         refused = "An effect is in conflict with the provider's records: reconcile it first."
     return _offer(
@@ -226,10 +229,10 @@ def _request_approval(situation: _Situation) -> Offer:
         refused,
         Consequence(
             reads=(),
-            writes=tuple(found.label for found in asked),
-            moves_money=any(found.moves_money for found in asked),
+            writes=tuple(found.label for found in situation.remaining()),
+            moves_money=any(found.moves_money for found in situation.remaining()),
             words="Asks the customer for a new decision on what is left. Nothing is sent before "
-            "they approve.",
+            "they approve; once they do, the run goes on.",
         ),
     )
 

@@ -10,7 +10,6 @@ from ledger.ports import Ports
 from ledger.record import Record, Scalar
 from ledger.run import Run, RunLedger
 from ledger.transitions import RunState
-from ledger.update import load
 from ledger.workflow import WorkflowDefinition
 
 FIRST_EPOCH = 1
@@ -59,8 +58,11 @@ def open_run(ports: Ports, definition: WorkflowDefinition, opening: Opening) -> 
         draft.put_personal({CUSTOMER_TEXT: opening.customer_text})
     try:
         ports.store.commit(draft.change())
-    except LedgerMoved:  # the same caller's repeat was faster
-        return _same_request(load(ports, run_id), request_digest)
+    except LedgerMoved:
+        faster = ports.store.load(run_id)  # the same caller's repeat
+        if faster is None:
+            raise
+        return _same_request(faster, request_digest)
     return draft.ledger
 
 

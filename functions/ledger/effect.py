@@ -12,6 +12,9 @@ from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState
 
 # DynamoDB refuses items over 400 KB; a request that size is a mistake, not a refund.
 MAX_REQUEST_BYTES = 64 * 1024
+# The record id of a write that no provider can show and that a person vouches for. By whom is in
+# the event, and no business of the customer.
+ATTESTED = "attested"
 
 
 class Evidence(StoredRecord):
@@ -84,7 +87,7 @@ class Effect(StoredRecord):
     """Since when the provider has owed an answer (unknown) or an end (accepted)."""
 
     absence_reads_at_ms: tuple[int, ...] = ()
-    """When complete reads found nothing, each apart from the last by the settle window."""
+    """When reads that found nothing ended; each began a settle window after the one before."""
 
     attempts_forgiven: int = 0
     """How many attempts no longer count: a person has looked since and let the run go on."""

@@ -8,7 +8,7 @@ from ledger.canonical import canonical_bytes
 from ledger.money import Money
 from ledger.projection import EffectFacts, RunFacts
 from ledger.record import Record, Scalar
-from ledger.transitions import EffectState, RunState
+from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState, RunState
 
 # A few hundred words. What the customer wrote explains the request; it decides nothing.
 MAX_UNTRUSTED_CHARACTERS = 2_000
@@ -25,6 +25,10 @@ EFFECT_WORDS = {
     EffectState.CONFLICT: "is in conflict with the provider's records; a person is looking",
     EffectState.CONTRADICTED: "is contradicted by the provider; a person is looking",
 }
+# Once a run is closed nobody looks any more, and nothing is still to come.
+UNPROVEN_WORDS = "has an outcome that was never proven; do not repeat it"
+NOT_DONE_WORDS = "was not made"
+ATTESTED_WORDS = "is taken as sent on an operator's word; do not repeat it"
 NEXT_WORDS = {
     RunState.ACTIVE: "The system continues by itself; wait for it.",
     RunState.AWAITING_APPROVAL: "Show the customer the request and let them decide.",
@@ -72,7 +76,7 @@ def resume_packet(facts: RunFacts, customer_text: str) -> ResumePacket:
         summary=_summary(facts),
         next=NEXT_WORDS[facts.state],
         last_verified_checkpoint=facts.last_verified_checkpoint,
-        effects=tuple(_fact(effect) for effect in facts.effects),
+        effects=tuple(_fact(effect) for effect in facts.counting_effects),
         untrusted_customer_text="",
     )
     room_bytes = MAX_PACKET_BYTES - len(canonical_bytes(packet.model_dump(mode="json")))
@@ -82,20 +86,31 @@ def resume_packet(facts: RunFacts, customer_text: str) -> ResumePacket:
 
 
 def _summary(facts: RunFacts) -> str:
-    sentences = [_sentence(effect) for effect in facts.effects]
-    sentences += [f"{label} is pending" for label in facts.not_begun]
+    pending = EFFECT_WORDS[EffectState.PLANNED] if facts.is_open else NOT_DONE_WORDS
+    sentences = [_sentence(facts, effect) for effect in facts.counting_effects]
+    sentences += [f"{label} {pending}" for label in facts.not_begun]
     first, *others = sentences
     return "; ".join([first, *(f"{other[:1].lower()}{other[1:]}" for other in others)]) + "."
 
 
-def _sentence(effect: EffectFacts) -> str:
+def _sentence(facts: RunFacts, effect: EffectFacts) -> str:
     words = [effect.label]
+    if effect.attested:
+        return f"{effect.label} {ATTESTED_WORDS}"
     if effect.record_id and effect.state is EffectState.CONFIRMED:
         words.append(effect.record_id)
     money = _money(effect.bound)
     if money:
         words.append(f"for {money}")
-    return " ".join([*words, EFFECT_WORDS[effect.state]])
+    return " ".join([*words, _state_words(facts, effect.state)])
+
+
+def _state_words(facts: RunFacts, state: EffectState) -> str:
+    if facts.is_open:
+        return EFFECT_WORDS[state]
+    if state in UNSETTLED_EFFECT_STATES:
+        return UNPROVEN_WORDS
+    return NOT_DONE_WORDS if state is EffectState.PLANNED else EFFECT_WORDS[state]
 
 
 def _money(fields: dict[str, Scalar]) -> Money | None:

@@ -1,11 +1,12 @@
 """One projection of a run. Customer, operator and model read this, so they cannot disagree."""
 
 from ledger.approval import Approval
-from ledger.effect import Effect, Evidence
+from ledger.effect import ATTESTED, Effect, Evidence
+from ledger.instance import instance_of
 from ledger.record import Record, Scalar
 from ledger.resume import next_state
 from ledger.run import RunLedger
-from ledger.transitions import EffectState, RunState
+from ledger.transitions import OPEN_RUN_STATES, EffectState, RunState
 from ledger.workflow import WorkflowDefinition
 
 
@@ -21,6 +22,9 @@ class EffectFacts(Record):
     record_id: str | None
     """The provider's record, once a read or its answer has shown it."""
 
+    attested: bool
+    """Whether an operator's word stands in for the provider's."""
+
     provider_status: str
     proven_fields: dict[str, Scalar]
     """What was read back; empty while the effect is not confirmed."""
@@ -35,6 +39,8 @@ class EffectFacts(Record):
     overdue_at_ms: int | None
     overdue: bool
     candidates: tuple[Evidence, ...]
+    over: bool
+    """Whether another instance counts in its place: it was refused, or given up by a person."""
 
 
 class ApprovalFacts(Record):
@@ -73,12 +79,22 @@ class RunFacts(Record):
     next_state: str
     effects: tuple[EffectFacts, ...]
     not_begun: tuple[str, ...]
-    """Labels of the operations that have no effect yet."""
+    """Labels of the operations that have no effect which counts yet."""
 
     approval: ApprovalFacts | None
 
     last_verified_checkpoint: str | None
     """The checkpoint from which the run would go on, None before the first."""
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether anything may still happen."""
+        return self.state in OPEN_RUN_STATES
+
+    @property
+    def counting_effects(self) -> tuple[EffectFacts, ...]:
+        """Return the effects that are not over, in the order of the work."""
+        return tuple(found for found in self.effects if not found.over)
 
 
 def last_verified(definition: WorkflowDefinition, ledger: RunLedger) -> str | None:
@@ -120,20 +136,25 @@ def project(definition: WorkflowDefinition, ledger: RunLedger, now_ms: int) -> R
         next_state=next_state(definition, ledger),
         last_verified_checkpoint=last_verified(definition, ledger),
         effects=tuple(
-            _effect_facts(effect, operation.label)
+            _effect_facts(effect, operation.label, over=_is_over(ledger, effect))
             for operation in definition.operations
             for effect in by_operation[operation.name]
         ),
         not_begun=tuple(
             operation.label
             for operation in definition.operations
-            if not by_operation[operation.name]
+            if all(_is_over(ledger, effect) for effect in by_operation[operation.name])
         ),
         approval=_approval_facts(approval, now_ms) if approval else None,
     )
 
 
-def _effect_facts(effect: Effect, label: str) -> EffectFacts:
+def _is_over(ledger: RunLedger, effect: Effect) -> bool:
+    replaced = effect.instance != instance_of(ledger, effect.operation)
+    return replaced and (effect.superseded or effect.state is EffectState.REJECTED)
+
+
+def _effect_facts(effect: Effect, label: str, *, over: bool) -> EffectFacts:
     evidence = effect.evidence
     confirmed = effect.state is EffectState.CONFIRMED
     return EffectFacts(
@@ -144,6 +165,7 @@ def _effect_facts(effect: Effect, label: str) -> EffectFacts:
         state=effect.state,
         bound=effect.bound,
         record_id=evidence.record_id if evidence else None,
+        attested=confirmed and evidence is not None and evidence.record_id == ATTESTED,
         provider_status=evidence.provider_status if evidence else "",
         proven_fields=evidence.fields if evidence and confirmed else {},
         attempts=len(effect.attempts),
@@ -156,6 +178,7 @@ def _effect_facts(effect: Effect, label: str) -> EffectFacts:
         overdue_at_ms=effect.overdue_at_ms(),
         overdue=effect.overdue,
         candidates=effect.candidates,
+        over=over,
     )
 
 

@@ -5,6 +5,7 @@ further attempt only when absence is proven and the provider's contract permits 
 """
 
 from enum import StrEnum
+from typing import NamedTuple
 
 from ledger.attempt import AttemptOutcome
 from ledger.compare import Judgement, Verdict, judge
@@ -51,6 +52,14 @@ class Outcome(Record):
     wait_seconds: int = 0
 
 
+class _Read(NamedTuple):
+    """One look-up: what it found, and between which two moments."""
+
+    found: Judgement | ProviderFault
+    began_at_ms: int
+    ended_at_ms: int
+
+
 def reconcile_run(ports: Ports, run_id: str, actor: Actor) -> Outcome:
     """Return where the run stands after every unsettled effect was looked up once.
 
@@ -80,9 +89,11 @@ def reconcile_effect(ports: Ports, run_id: str, effect_id: str, actor: Actor) ->
     if seen is None or not seen.unsettled:
         return
     contract = ports.providers[seen.provider].contract
-    # A read shows nothing about the time after it began, however late its result is written down.
-    read_at_ms = ports.clock.now_ms()
+    # A read shows nothing about the time after it began, and nothing later than its end, however
+    # late its result is written down.
+    began_at_ms = ports.clock.now_ms()
     found = _look_up(ports, contract, run_id, seen)
+    read = _Read(found, began_at_ms, ended_at_ms=ports.clock.now_ms())
 
     def decide(draft: Draft) -> None:
         effect = draft.ledger.effect(effect_id)
@@ -90,10 +101,10 @@ def reconcile_effect(ports: Ports, run_id: str, effect_id: str, actor: Actor) ->
             return  # settled by somebody else while we read
         if isinstance(found, Judgement) and found.verdict in OURS:
             _apply_found(draft, effect, found)
-        elif effect == seen and not effect.claim_is_live(read_at_ms):
+        elif effect == seen and not effect.claim_is_live(read.began_at_ms):
             # Anything else is only about the effect as it was when the read began, and while a
             # call may still be running it is about nothing.
-            _apply_not_ours(draft, contract, _lapsed(draft, effect), found, read_at_ms)
+            _apply_not_ours(draft, contract, _lapsed(draft, effect), read)
 
     update(ports, run_id, actor, decide)
 
@@ -130,13 +141,8 @@ def _apply_found(draft: Draft, effect: Effect, judgement: Judgement) -> None:
         settle_found(draft, _lapsed(draft, effect), judgement)
 
 
-def _apply_not_ours(
-    draft: Draft,
-    contract: ProviderContract,
-    effect: Effect,
-    found: Judgement | ProviderFault,
-    read_at_ms: int,
-) -> None:
+def _apply_not_ours(draft: Draft, contract: ProviderContract, effect: Effect, read: _Read) -> None:
+    found = read.found
     if isinstance(found, ProviderFault):
         reason = f"the provider could not be read: {found}"
         _put_read(draft, effect, EventKind.RECONCILE_READ_FAILED, reason)
@@ -145,9 +151,9 @@ def _apply_not_ours(
     elif found.verdict is Verdict.INCOMPLETE or not contract.absence_can_be_proven:
         _note_read(draft, effect, found.reason)
     elif effect.state is EffectState.ACCEPTED:
-        _apply_vanished(draft, contract, effect, read_at_ms)
+        _apply_vanished(draft, contract, effect, read)
     else:
-        _count_absence(draft, contract, effect, read_at_ms)
+        _count_absence(draft, contract, effect, read)
 
 
 def _lapsed(draft: Draft, effect: Effect) -> Effect:
@@ -157,28 +163,24 @@ def _lapsed(draft: Draft, effect: Effect) -> Effect:
     return settle_unknown(draft, effect, "no answer of its worker is on record")
 
 
-def _apply_vanished(
-    draft: Draft, contract: ProviderContract, effect: Effect, read_at_ms: int
-) -> None:
+def _apply_vanished(draft: Draft, contract: ProviderContract, effect: Effect, read: _Read) -> None:
     accepted_at_ms = effect.unsettled_since_ms or 0
-    if read_at_ms - accepted_at_ms < contract.settle_window_seconds * 1000:
+    if read.began_at_ms - accepted_at_ms < contract.settle_window_seconds * 1000:
         _note_read(draft, effect, "the accepted record does not show yet")
         return
     reason = "the provider accepted a record and no longer shows it"
     settle_conflict(draft, effect, Judgement(verdict=Verdict.CONFLICT, reason=reason))
 
 
-def _count_absence(
-    draft: Draft, contract: ProviderContract, effect: Effect, read_at_ms: int
-) -> None:
+def _count_absence(draft: Draft, contract: ProviderContract, effect: Effect, read: _Read) -> None:
     reads = effect.absence_reads_at_ms
     if effect.late_results or effect.evidence is not None:
         reason = "a record that was seen before is no longer shown by the provider"
         settle_conflict(draft, effect, Judgement(verdict=Verdict.CONFLICT, reason=reason))
         return
-    if reads and read_at_ms - reads[-1] < contract.settle_window_seconds * 1000:
-        return  # too soon after the last read to count as another
-    reads = (*reads, read_at_ms)
+    if reads and read.began_at_ms - reads[-1] < contract.settle_window_seconds * 1000:
+        return  # too soon after the end of the last read to count as another
+    reads = (*reads, read.ended_at_ms)
     if len(reads) < contract.absence_reads:
         counted = effect.model_copy(update={"absence_reads_at_ms": reads})
         _put_read(draft, counted, EventKind.ABSENCE_READ, "a complete read shows no record of ours")

@@ -2,12 +2,12 @@
 
 from ledger.projection import ApprovalFacts, EffectFacts, RunFacts
 from ledger.record import Record, Scalar
-from ledger.transitions import EffectState, RunState
+from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState, RunState
 
 RUN_WORDS = {
     RunState.ACTIVE: "We are working on your request.",
     RunState.AWAITING_APPROVAL: "We need your approval of exactly what is shown here.",
-    RunState.REVIEW: "A person is looking at your request. Nothing will be done twice.",
+    RunState.REVIEW: "A person is looking at your request. Nothing will be paid twice.",
     RunState.COMPLETED: "Your request is completed.",
     RunState.CLOSED: "Your request is closed. What was done, if anything, is listed here.",
 }
@@ -21,6 +21,11 @@ EFFECT_WORDS = {
     EffectState.CONFLICT: "being reviewed",
     EffectState.CONTRADICTED: "being reviewed",
 }
+# Once a run is closed nobody looks any more.
+UNPROVEN_WORDS = "not proven"
+
+
+ATTESTED_WORDS = "taken as sent by an operator"
 
 
 class ApprovalStatus(Record):
@@ -64,17 +69,19 @@ def customer_status(facts: RunFacts) -> CustomerStatus:
         status=facts.state,
         message=RUN_WORDS[facts.state],
         proven=facts.claims,
-        effects=tuple(_effect_status(effect) for effect in facts.effects),
+        effects=tuple(_effect_status(facts, effect) for effect in facts.counting_effects),
         approval=_approval_status(facts.approval) if waits and facts.approval else None,
     )
 
 
-def _effect_status(effect: EffectFacts) -> EffectStatus:
+def _effect_status(facts: RunFacts, effect: EffectFacts) -> EffectStatus:
     confirmed = effect.state is EffectState.CONFIRMED
+    given_up = not facts.is_open and effect.state in UNSETTLED_EFFECT_STATES
+    status = UNPROVEN_WORDS if given_up else EFFECT_WORDS[effect.state]
     return EffectStatus(
         operation=effect.operation,
-        status=EFFECT_WORDS[effect.state],
-        record_id=effect.record_id if confirmed else None,
+        status=ATTESTED_WORDS if effect.attested else status,
+        record_id=effect.record_id if confirmed and not effect.attested else None,
         fields=effect.proven_fields,
     )
 

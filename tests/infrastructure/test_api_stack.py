@@ -8,6 +8,7 @@ from tests.infrastructure.conftest import Synthesize
 from tests.infrastructure.templates import Assembly, Template
 
 STACK = "recovery-ledger-api"
+GATEWAY_TIMEOUT_SECONDS = 30
 
 
 @pytest.fixture
@@ -16,13 +17,16 @@ def template(assembly: Assembly) -> Template:
     return assembly.template(STACK)
 
 
-def test_the_routes_are_these_three(template: Template) -> None:
+def test_the_routes_are_these(template: Template) -> None:
     routes = template.resources("AWS::ApiGatewayV2::Route").values()
 
     assert {found["Properties"]["RouteKey"] for found in routes} == {
         "POST /runs",
         "GET /runs/{run_id}",
         "POST /runs/{run_id}/approvals/{approval_id}/decision",
+        "GET /runs/{run_id}/view",
+        "POST /runs/{run_id}/actions",
+        "GET /runs/{run_id}/packet",
     }
 
 
@@ -88,6 +92,11 @@ def test_the_stage_is_throttled(template: Template) -> None:
     settings = template.only("AWS::ApiGatewayV2::Stage")["Properties"]["DefaultRouteSettings"]
 
     assert settings == {"ThrottlingBurstLimit": 40, "ThrottlingRateLimit": 20}
+
+
+def test_every_function_answers_before_api_gateway_gives_up(template: Template) -> None:
+    for handler, function in template.functions().items():
+        assert function["Properties"]["Timeout"] < GATEWAY_TIMEOUT_SECONDS, handler
 
 
 def test_the_sandbox_signs_sample_users_in_by_password(synthesize: Synthesize) -> None:

@@ -27,6 +27,9 @@ EXPECTED = {
     "api.start_run.handler": CHANGE_RUN | STRIPE | START,
     "api.get_run.handler": READ_RUN,
     "api.decide_approval.handler": CHANGE_RUN | DOORBELL,
+    "api.operator_view.handler": READ_RUN,
+    "api.act_on_run.handler": CHANGE_RUN | STRIPE | START,
+    "api.resume_packet.handler": READ_RUN,
 }
 
 

@@ -106,6 +106,14 @@ class TestC16ApprovalArrivesAfterTheWaitHasDied:
         assert rings == ["POST decision", "sweeper"]
         assert world.ledger.run.epoch == 1
 
+    @pytest.mark.parametrize("strike", [Strike.LOST_REQUEST, Strike.LOST_ANSWER])
+    def test_a_bell_without_an_answer_is_no_error_for_the_person(self, strike: Strike) -> None:
+        world = self.awaiting()
+        world.tap.strike_next("POST decision", "doorbell.ring", strike)
+        assert self.approve(world)["statusCode"] == 200
+        finish(world)
+        assert len(posts(world)) == 1
+
     def test_a_token_that_wakes_nobody_costs_time_and_no_second_refund(self) -> None:
         world = self.awaiting()
         world.orchestrator.deaf = True

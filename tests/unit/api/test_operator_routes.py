@@ -39,7 +39,7 @@ def test_an_operator_sees_facts_and_offers(gateway: Gateway) -> None:
     assert [found["state"] for found in facts["effects"]] == ["confirmed", "rejected"]
     fresh = offer_of(answer.body, "request_fresh_customer_approval")
     assert fresh["allowed"]
-    assert fresh["consequence"]["writes"] == ["Refund"]
+    assert fresh["consequence"]["writes"] == ["Refund", "Receipt email"]
     assert fresh["consequence"]["moves_money"]
     assert offer_of(answer.body, "resume_from_checkpoint")["refused_because"]
 

@@ -151,6 +151,7 @@ DEFINITION = WorkflowDefinition(
             checkpoint="refund_confirmed",
             request_fields=("charge_id", "amount_minor", "currency"),
             requires=("request_approved",),
+            moves_money=True,
         ),
         Operation(
             name="receipt",

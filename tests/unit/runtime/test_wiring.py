@@ -59,9 +59,7 @@ def test_a_function_without_a_sender_knows_the_mail_contract_and_cannot_send() -
         mail.call(cast("Any", None))
 
 
-def test_the_deployed_mail_client_sends_once_and_waits_as_long_as_its_contract() -> (
-    None
-):
+def test_the_deployed_mail_client_sends_once_and_waits_as_long_as_its_contract() -> None:
     mail = providers(**FULL)["ses_mail"]
     client: Any = mail._mailer._client  # type: ignore[attr-defined]
     config = client.meta.config
