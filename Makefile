@@ -1,3 +1,8 @@
+# Make splits names at spaces, and a recipe would then work on two other folders.
+ifneq ($(words $(CURDIR)),1)
+$(error This folder's path holds a space, which make cannot work with: $(CURDIR). Move the clone)
+endif
+
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -13,10 +18,13 @@ unexport PYTHONDONTWRITEBYTECODE
 # An activated environment, or one's own import paths, must not reach into this project's.
 unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH
 
-VENV := $(CURDIR)/.venv
+# Relative, as everything that a recipe makes or removes: it cannot be in another folder.
+VENV := .venv
 BIN := $(VENV)/bin
 # Also brings Node: no system Node is needed, and none is used.
-export PATH := $(BIN):$(VENV)/cdk/node_modules/.bin:$(PATH)
+export PATH := $(CURDIR)/$(BIN):$(CURDIR)/$(VENV)/cdk/node_modules/.bin:$(PATH)
+# The CDK's library is unpacked beside itself, not in the home folder.
+export JSII_RUNTIME_PACKAGE_CACHE_ROOT := $(CURDIR)/$(VENV)/jsii-cache
 export CDK_DISABLE_VERSION_CHECK := 1
 export CDK_DISABLE_CLI_TELEMETRY := true
 export JSII_SILENCE_WARNING_UNTESTED_NODE_VERSION := 1
@@ -31,20 +39,20 @@ READY := $(VENV)/.ready-$(SETUP_HASH)
 LAYER := .build/layer
 LAYER_READY := .build/.layer-$(shell cksum < functions/requirements.txt | cut -d' ' -f1)
 
-.PHONY: help demo test sandbox synth bootstrap deploy layer lock lint clean setup
+.PHONY: help demo test sandbox synth bootstrap deploy layer lock lint clean setup linux
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s  %s\n", $$1, $$2}' Makefile
 
-demo: $(READY) ## A refund survives a killed worker: the whole story on this machine
+demo: linux $(READY) ## A refund survives a killed worker: the whole story on this machine
 	@exec $(BIN)/python -m sandbox demo
 
-test: lint ## Lint, types, layers and all tests
+test: linux lint ## Lint, types, layers and all tests
 	@pytest tests/unit tests/contract tests/recovery -n 2 \
 	  --cov=ledger --cov-branch --cov-report=term:skip-covered --cov-fail-under=98
 	@pytest tests/infrastructure tests/e2e
 
-sandbox: $(READY) ## Keep the embedded AWS up until interrupted; addresses in .sandbox/outputs.json
+sandbox: linux $(READY) ## Keep the embedded AWS up until interrupted; addresses in .sandbox/outputs.json
 	@exec $(BIN)/python -m sandbox up
 
 lint: $(READY) ## Lint, format check, strict types, import layers
@@ -77,6 +85,11 @@ clean: ## Remove what was set up and built
 
 setup: $(READY) ## Only the set-up
 
+# Said before the set-up, not after it.
+linux:
+	@if [ "$$(uname -s)" != Linux ]; then \
+	  echo "The sandbox needs Linux, on Windows in WSL: it reads /proc. This is $$(uname -s)." >&2; exit 1; fi
+
 # --system-certs: a company's own certificate authority is honoured, as pip does.
 COMPILE = .build/lock/bin/uv pip compile pyproject.toml --universal --generate-hashes \
   --no-header --no-annotate --no-emit-index-url --no-emit-find-links --system-certs --quiet
@@ -101,7 +114,7 @@ setup-now:
 	if [ -e $(READY) ]; then exit 0; fi; \
 	rm -rf $(VENV); \
 	$(FIND_PYTHON); \
-	echo "Setting up .venv with $$("$$python" --version) (once; about a minute)"; \
+	echo "Setting up .venv with $$("$$python" --version) (once; about 1.2 GB, one to three minutes)"; \
 	if ! "$$python" -m venv $(VENV); then rm -rf $(VENV); \
 	  echo "This Python cannot make environments; on Debian: apt-get install python3-venv" >&2; exit 1; fi; \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tests/requirements.txt; \

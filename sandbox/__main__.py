@@ -1,53 +1,64 @@
-"""`python -m sandbox up|demo`."""
+"""`python -m sandbox up|demo|status|view|act|packet`."""
 
 import argparse
-import signal
+import os
 import sys
 from pathlib import Path
-from types import FrameType
 
+import httpx
+from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
 from sandbox.errors import SandboxError
+from sandbox.interrupts import interrupt_on_stop_signals
+from sandbox.run_cli import add_run_commands, run_command
+from sandbox.surroundings import reach_this_machine_directly
 
 # The function code's import root, as in Lambda: the sandbox reads the ledger with its own store.
 _FUNCTIONS = Path(__file__).parents[1] / "functions"
 _INTERRUPTED = 130
+_NOT_LINUX = "The sandbox needs Linux, on Windows in WSL: it reads /proc. This is {}."
 
 
 def main() -> int:
     """The exit status: 0 done, 1 not proven or not possible, 130 interrupted."""
     parser = argparse.ArgumentParser(prog="python -m sandbox", description=__doc__)
-    parser.add_argument("command", choices=["up", "demo"])
-    command = parser.parse_args().command
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    commands.add_parser("up", help="the embedded AWS, until interrupted")
+    commands.add_parser("demo", help="a refund survives a killed worker")
+    add_run_commands(commands)
+    arguments = parser.parse_args()
     sys.path.insert(0, str(_FUNCTIONS))
-    # SIGINT too: a shell starts background commands with it ignored.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _interrupt)
-    console = Console()
+    console = Console(highlight=False)
+    if sys.platform != "linux":
+        console.print(_NOT_LINUX.format(sys.platform), style="bold red")
+        return 1
+    interrupt_on_stop_signals()
+    reach_this_machine_directly(os.environ)
     try:
-        return _run(command, console)
+        return _run(arguments, console)
     except KeyboardInterrupt:
         console.print("Interrupted; everything it started has ended", style="dim")
-        return 0 if command == "up" else _INTERRUPTED
+        return 0 if arguments.command == "up" else _INTERRUPTED
     except SandboxError as error:
-        console.print(f"{error}", style="bold red", markup=False)
+        console.print(f"{error}", style="bold red", markup=False, soft_wrap=True)
+        return 1
+    except (BotoCoreError, ClientError, httpx.HTTPError) as error:
+        reason = f"A server of the sandbox could not be used: {error}"
+        console.print(reason, style="bold red", markup=False, soft_wrap=True)
         return 1
 
 
-def _run(command: str, console: Console) -> int:
-    if command == "up":
+def _run(arguments: argparse.Namespace, console: Console) -> int:
+    if arguments.command == "up":
         from sandbox.up import stay_up
 
         return stay_up(console)
-    from sandbox.demo import run_demo
+    if arguments.command == "demo":
+        from sandbox.demo import run_demo
 
-    return run_demo(console)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """Ends this process as Ctrl-C does, through every `finally`."""
-    raise KeyboardInterrupt
+        return run_demo(console)
+    return run_command(arguments, console)
 
 
 if __name__ == "__main__":

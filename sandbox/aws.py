@@ -7,7 +7,8 @@ from pathlib import Path
 import httpx
 
 from sandbox.ports import LOOPBACK
-from sandbox.processes import Server, clean_environment, start_server
+from sandbox.processes import Server, start_server
+from sandbox.surroundings import child_environment
 
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
@@ -37,30 +38,28 @@ def client_environment(port: int) -> dict[str, str]:
 
 def start_aws(state_dir: Path) -> Server:
     """A ready, empty AWS whose files lie under `state_dir`."""
-    temporary = state_dir / "tmp"
-    temporary.mkdir(parents=True, exist_ok=True)
     return start_server(
         name="ministack",
         command=lambda _port: [sys.executable, "-m", "ministack"],
-        environment=lambda port: _server_environment(port, temporary),
+        environment=lambda port: _server_environment(port, state_dir),
         ready=_answers,
         log_path=state_dir / "aws.log",
     )
 
 
-def _server_environment(port: int, temporary: Path) -> Mapping[str, str]:
+def _server_environment(port: int, state_dir: Path) -> Mapping[str, str]:
     return {
-        **clean_environment(),
+        **child_environment(state_dir),
         # Function workers inherit these, and so reach this AWS.
         **client_environment(port),
         "GATEWAY_PORT": str(port),
         "BIND_HOST": LOOPBACK,
         "MINISTACK_HOST": "localhost",
-        "TMPDIR": str(temporary),
+        "STATE_DIR": str(state_dir / "aws-state"),
         # Listeners and container clean-up nobody here uses.
         "IOT_MTLS_ENABLED": "0",
         "SFTP_ENABLED": "0",
-        "DOCKER_HOST": f"unix://{temporary}/no-docker.sock",
+        "DOCKER_HOST": f"unix://{state_dir}/no-docker.sock",
     }
 
 

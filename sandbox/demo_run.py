@@ -19,6 +19,7 @@ REFUNDS_PATH = "/v1/refunds"
 _RUN_TIMEOUT_SECONDS = 120.0
 # A run without trouble has about 20; more than this is a loop.
 _MAX_EVENTS = 1000
+_QUESTION = "finds no answer on record and asks Stripe: is there a refund with our id?"
 _KILL = {"match": {"method": "POST", "path": REFUNDS_PATH}, "fault": "commit_then_kill"}
 
 
@@ -58,6 +59,7 @@ class DemoRun:
         self._store = ledger_store(sandbox)
         self._timeline = timeline
         self._kill_shown = False
+        self._look_up_shown = False
         self._shown_sequence = 0
         self.run_id = ""
         self.digest = ""
@@ -93,7 +95,7 @@ class DemoRun:
         return str(self._sandbox.api.run(self.run_id)["message"])
 
     def _start(self) -> None:
-        self._note("agent", "asks for a refund of 79.00 USD through the API")
+        self._note("agent", "asks for a refund of USD 79.00 through the API")
         answer = self._sandbox.api.start_run(
             "demo-refund-1", refund_request(self._sandbox.subscriber)
         )
@@ -108,6 +110,8 @@ class DemoRun:
 
     def _approve(self, approval: dict[str, Any]) -> None:
         self.digest = approval["digest"]
+        # The approval may have become visible after what was shown last.
+        self._show()
         self._note("customer", "approves exactly what is shown")
         answer = self._sandbox.api.decide(
             self.run_id, approval["approval_id"], "approve", self.digest
@@ -125,13 +129,32 @@ class DemoRun:
         # Read after the events, so that it knows everything they are about.
         run = self.ledger()
         moments = [moment_of(run, event) for event in events]
-        kill = self.kill()
-        if kill is not None and not self._kill_shown:
-            moments.append(Moment(kill.fired_at_ms, "provider", _sentence(kill), "bold red"))
-            self._kill_shown = True
-        self._timeline.show(moments)
+        # Before the events: what led to them is printed above them where the times are equal.
+        self._timeline.show([*self._at_the_provider(), *moments])
         self._shown_sequence += len(events)
         return run
+
+    def _at_the_provider(self) -> list[Moment]:
+        """The kill, and the first question about the refund after it, each once."""
+        kill = self.kill()
+        if kill is None:
+            return []
+        moments = []
+        if not self._kill_shown:
+            moments.append(Moment(kill.fired_at_ms, "Stripe", _sentence(kill), "bold red"))
+            self._kill_shown = True
+        asked_at_ms = self._first_look_up_ms(kill)
+        if asked_at_ms is not None and not self._look_up_shown:
+            moments.append(Moment(asked_at_ms, "ledger", _QUESTION))
+            self._look_up_shown = True
+        return moments
+
+    def _first_look_up_ms(self, kill: Kill) -> int | None:
+        asked = (
+            int(request["received_at_ms"])
+            for request in self._sandbox.stripe.requests("GET", REFUNDS_PATH)
+        )
+        return next((at_ms for at_ms in asked if at_ms >= kill.fired_at_ms), None)
 
     def _note(self, actor: str, sentence: str) -> None:
         self._timeline.show([Moment(now_ms(), actor, sentence)])
@@ -140,4 +163,4 @@ class DemoRun:
 def _sentence(kill: Kill) -> str:
     if not kill.ended:
         return "committed the refund, but no worker could be killed"
-    return f"commits the refund; then the worker, process {kill.pid}, is killed unanswered"
+    return f"commits the refund; the worker, process {kill.pid}, is killed before the answer"

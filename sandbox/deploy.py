@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,8 @@ from pathlib import Path
 
 from sandbox.aws import ACCOUNT, REGION, client_environment
 from sandbox.errors import CommandError, IncompleteDeploymentError
-from sandbox.processes import clean_environment, log_tail, run_command
+from sandbox.processes import log_tail, run_command
+from sandbox.surroundings import child_environment
 
 # Where the Makefile installs the CLI; node comes from the same virtual environment.
 _CDK_CLI = Path("cdk/node_modules/aws-cdk/bin/cdk")
@@ -39,10 +41,8 @@ def deploy(deployment: Deployment, context: Mapping[str, str]) -> dict[str, str]
     Raises CommandError when synthesis or deployment fails.
     """
     with ThreadPoolExecutor(max_workers=2) as pool:
-        bootstrap = pool.submit(
-            _cdk, deployment, "bootstrap", ["bootstrap", f"aws://{ACCOUNT}/{REGION}"]
-        )
-        _cdk(deployment, "synth", _synth_arguments(deployment, context))
+        bootstrap = pool.submit(_bootstrap, deployment)
+        _cdk(deployment, "synth", _synth_arguments(deployment, context), deployment.app_dir)
         bootstrap.result()
     outputs = deployment.state_dir / "cdk-outputs.json"
     outputs.unlink(missing_ok=True)
@@ -58,6 +58,7 @@ def deploy(deployment: Deployment, context: Mapping[str, str]) -> dict[str, str]
             "--asset-parallelism",
             f"--outputs-file={outputs}",
         ],
+        deployment.app_dir,
     )
     return _merged(outputs)
 
@@ -71,6 +72,12 @@ def required(outputs: Mapping[str, str], name: str) -> str:
     return outputs[name]
 
 
+def _bootstrap(deployment: Deployment) -> None:
+    arguments = ["bootstrap", f"aws://{ACCOUNT}/{REGION}"]
+    # In the app's folder the CLI would find its cdk.json and synthesize it, without our context.
+    _cdk(deployment, "bootstrap", arguments, deployment.state_dir)
+
+
 def _synth_arguments(deployment: Deployment, context: Mapping[str, str]) -> list[str]:
     values = [f"--context={name}={value}" for name, value in context.items()]
     return [
@@ -81,22 +88,28 @@ def _synth_arguments(deployment: Deployment, context: Mapping[str, str]) -> list
     ]
 
 
-def _cdk(deployment: Deployment, step: str, arguments: list[str]) -> None:
+def _cdk(deployment: Deployment, step: str, arguments: list[str], directory: Path) -> None:
     log_path = deployment.state_dir / f"cdk-{step}.log"
-    status = run_command(
-        [str(_venv_bin() / "node"), str(_cdk_cli()), *arguments, *_QUIET],
-        directory=deployment.app_dir,
-        environment=_environment(deployment),
-        log_path=log_path,
-        timeout_seconds=_COMMAND_TIMEOUT_SECONDS,
-    )
+    try:
+        status = run_command(
+            [str(_venv_bin() / "node"), str(_cdk_cli()), *arguments, *_QUIET],
+            directory=directory,
+            environment=_environment(deployment),
+            log_path=log_path,
+            timeout_seconds=_COMMAND_TIMEOUT_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise CommandError(
+            f"cdk {step} took more than {_COMMAND_TIMEOUT_SECONDS} s; "
+            f"{log_path} ends:\n{log_tail(log_path)}"
+        ) from None
     if status != 0:
         raise CommandError(f"cdk {step} failed; {log_path} ends:\n{log_tail(log_path)}")
 
 
 def _environment(deployment: Deployment) -> dict[str, str]:
     return {
-        **clean_environment(),
+        **child_environment(deployment.state_dir),
         **client_environment(deployment.aws_port),
         "PATH": os.pathsep.join([str(_venv_bin()), os.environ.get("PATH", os.defpath)]),
         "CDK_DEFAULT_ACCOUNT": ACCOUNT,

@@ -1,5 +1,7 @@
 """The whole sandbox: started, deployed, seeded, used, and gone without a trace in the end."""
 
+import os
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -22,6 +24,7 @@ from sandbox.aws_seed import (
 )
 from sandbox.deploy import Deployment, deploy, required
 from sandbox.function_logs import save_function_logs
+from sandbox.interrupts import undisturbed
 from sandbox.mail import mail_url
 from sandbox.outputs import Outputs
 from sandbox.runtime import stage_functions
@@ -33,6 +36,7 @@ from sandbox.stripe_seed import (
     stripe_client,
 )
 from sandbox.stripe_server import StripeSandbox, start_stripe
+from sandbox.surroundings import reach_this_machine_directly
 from sandbox.warm import warm_functions
 from sandbox.workspace import PROJECT
 
@@ -54,6 +58,8 @@ class _Deployed:
     stack_outputs: dict[str, str]
     users: tuple[SampleUser, ...]
     subscriber: Subscriber
+    ready_at_ms: int
+    """What the functions logged before is only that warming up gave them nothing to do."""
 
 
 class Sandbox:
@@ -72,13 +78,16 @@ class Sandbox:
         self._undo = ExitStack()
 
     def __enter__(self) -> Self:
-        with ExitStack() as undo:
-            self._deployed = self._build(undo)
+        reach_this_machine_directly(os.environ)
+        try:
+            self._deployed = self._build(self._undo)
             self.outputs = self.sign_in_again()
             self.api = Api(self.outputs.api_url, self.outputs.api_host_header, self.outputs.tokens)
-            undo.callback(self.api.close)
-            undo.callback(self._save_logs)
-            self._undo = undo.pop_all()
+            self._undo.callback(self.api.close)
+            self._undo.callback(self._save_logs)
+        except BaseException:
+            self._close()
+            raise
         return self
 
     def __exit__(
@@ -88,7 +97,11 @@ class Sandbox:
         trace: TracebackType | None,
     ) -> None:
         self._report("Stopping")
-        self._undo.close()
+        self._close()
+
+    def _close(self) -> None:
+        with undisturbed():
+            self._undo.close()
 
     @property
     def stripe(self) -> StripeSandbox:
@@ -140,7 +153,9 @@ class Sandbox:
     def _save_logs(self) -> None:
         """Never stands in the way of stopping: the AWS may be what broke."""
         try:
-            save_function_logs(self.aws_port, self._directory / "functions.log")
+            save_function_logs(
+                self.aws_port, self._directory / "functions.log", self._deployed.ready_at_ms
+            )
         except (BotoCoreError, ClientError) as error:
             self._report(f"The functions' logs could not be read: {error}")
 
@@ -160,7 +175,9 @@ class Sandbox:
         create_users(aws.port, required(stack_outputs, "UserPoolId"), users)
         self._report("Starting function environments")
         warm_functions(aws.port)
-        return _Deployed(aws.port, stripe, stack_outputs, users, subscriber)
+        return _Deployed(
+            aws.port, stripe, stack_outputs, users, subscriber, int(time.time() * 1000)
+        )
 
     def _deploy(self, aws_port: int, stripe_url: str) -> dict[str, str]:
         staged = stage_functions(self._project / "functions", self._directory / "functions")

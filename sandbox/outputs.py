@@ -2,6 +2,10 @@
 
 from pydantic import BaseModel, ConfigDict
 
+from sandbox.workspace import STATE
+
+OUTPUTS_FILE = STATE / "outputs.json"
+
 
 class Outputs(BaseModel):
     """Addresses, ids and sign-in tokens of one running sandbox."""

@@ -1,6 +1,5 @@
 """Servers of this machine: started on a free port, ended for certain."""
 
-import os
 import subprocess
 import sys
 import time
@@ -92,12 +91,6 @@ def log_tail(log_path: Path) -> str:
     """The last lines of a log, for an error's text."""
     lines = log_path.read_text(errors="replace").splitlines()
     return "\n".join(lines[-_LOG_TAIL_LINES:])
-
-
-def clean_environment() -> dict[str, str]:
-    """This process's environment without what would reach a real account or slow Python down."""
-    unwanted = ("AWS_", "PYTHON", "CDK_", "MINISTACK_")
-    return {name: value for name, value in os.environ.items() if not name.startswith(unwanted)}
 
 
 def _spawn(

@@ -26,6 +26,8 @@ class Subscriber:
 
 def stripe_client(url: str) -> stripe.StripeClient:
     """A client of the Stripe sandbox that never repeats a request by itself."""
+    # It would leave an id in the home directory.
+    stripe.enable_telemetry = False
     return stripe.StripeClient(API_KEY, base_addresses={"api": url}, max_network_retries=0)
 
 

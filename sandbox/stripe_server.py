@@ -10,7 +10,8 @@ from typing import Any
 import httpx
 
 from sandbox.ports import LOOPBACK
-from sandbox.processes import Server, clean_environment, start_server
+from sandbox.processes import Server, start_server
+from sandbox.surroundings import child_environment
 
 API_KEY = "sk_test_sandbox"
 _TIMEOUT_SECONDS = 30.0
@@ -102,7 +103,10 @@ def _start(name: str, state_dir: Path, health: str, arguments: list[str]) -> Ser
     return start_server(
         name=name,
         command=lambda port: [sys.executable, *arguments, "--port", str(port)],
-        environment=lambda _port: {**clean_environment(), "PYTHONPATH": str(_IMPORT_ROOT)},
+        environment=lambda _port: {
+            **child_environment(state_dir),
+            "PYTHONPATH": str(_IMPORT_ROOT),
+        },
         ready=lambda port: _answers(port, health),
         log_path=state_dir / f"{name}.log",
     )

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ledger.event import Event
 from ledger.run import RunLedger
+from sandbox.wording import in_words
 
 _TIME_WIDTH = 7
 _TROUBLE = frozenset({"unknown", "conflict", "rejected", "review"})
@@ -45,11 +46,8 @@ class Timeline:
 
 def moment_of(run: RunLedger, event: Event) -> Moment:
     """The event in words; `run` must be read after it, to know the names of what it is about."""
-    words = event.kind.value.replace("_", " ")
-    name = _name_of(run, event.subject)
-    moved = f"{event.prior_state} → {event.state}" if event.prior_state and event.state else ""
-    parts = (f"{words}: {name}" if name else words, moved, event.reason)
-    return Moment(event.at_ms, "ledger", "  ".join(part for part in parts if part), _style(event))
+    sentence = in_words(event, _name_of(run, event.subject))
+    return Moment(event.at_ms, "ledger", sentence, _style(event))
 
 
 def _name_of(run: RunLedger, subject: str) -> str:

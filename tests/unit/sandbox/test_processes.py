@@ -11,7 +11,8 @@ import pytest
 from sandbox import processes
 from sandbox.errors import StartError
 from sandbox.ports import free_port
-from sandbox.processes import Server, clean_environment, start_server
+from sandbox.processes import Server, start_server
+from sandbox.surroundings import clean_environment
 
 _SERVE = [sys.executable, "-m", "http.server", "--bind", "127.0.0.1"]
 
@@ -84,12 +85,3 @@ def test_command_that_does_not_exist_is_reported(tmp_path: Path) -> None:
             ready=_answers,
             log_path=tmp_path / "missing.log",
         )
-
-
-def test_environment_of_servers_holds_no_real_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_PROFILE", "production")
-    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-
-    environment = clean_environment()
-
-    assert not {"AWS_PROFILE", "PYTHONDONTWRITEBYTECODE"} & set(environment)

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from sandbox import kernel
-from sandbox.processes import clean_environment, run_command
+from sandbox.processes import run_command
+from sandbox.surroundings import clean_environment
 
 PROJECT = Path(__file__).parents[3]
 _TIMEOUT_SECONDS = 60

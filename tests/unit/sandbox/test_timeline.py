@@ -1,5 +1,7 @@
 """The timeline tells events in the ledger's words, by time."""
 
+from pathlib import Path
+
 import pytest
 from rich.console import Console
 
@@ -7,8 +9,13 @@ from ledger.event import Actor, Event, EventKind
 from ledger.run import Run, RunLedger
 from ledger.transitions import RunState
 from sandbox.timeline import Moment, Timeline, moment_of
+from sandbox.wording import in_words
 
+LEDGER = Path(__file__).parents[3] / "functions" / "ledger"
 _STARTED_AT_MS = 1_000_000
+_MATCH = "found with our mark, equal in every approved field"
+_ACCEPTED = "acceptance is the provider's last word"
+_NO_ANSWER = "no answer of its worker is on record"
 
 
 def _event(sequence: int, kind: EventKind, state: str = "") -> Event:
@@ -46,10 +53,47 @@ def run() -> RunLedger:
     )
 
 
-def test_event_is_told_with_its_move_and_reason(run: RunLedger) -> None:
-    moment = moment_of(run, _event(1, EventKind.EFFECT_UNKNOWN, "unknown"))
+def test_event_without_words_of_its_own_is_told_with_its_move_and_reason(run: RunLedger) -> None:
+    moment = moment_of(run, _event(1, EventKind.EFFECT_CONFLICT, "conflict"))
 
-    assert moment.sentence == "effect unknown  attempting → unknown  reason 1"
+    assert moment.sentence == "effect conflict  attempting → conflict  reason 1"
+
+
+@pytest.mark.parametrize("kind", EventKind)
+@pytest.mark.parametrize("name", ["", "cancel_renewal", "account_confirmed"])
+def test_every_event_has_words(kind: EventKind, name: str) -> None:
+    sentence = in_words(_event(1, kind, "unknown"), name)
+
+    assert sentence
+    assert "{" not in sentence
+    assert "_" not in sentence
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "reason"),
+    [
+        (EventKind.EFFECT_CONFIRMED, "confirmed", _MATCH),
+        (EventKind.EFFECT_CONFIRMED, "confirmed", _ACCEPTED),
+        (EventKind.EFFECT_UNKNOWN, "unknown", _NO_ANSWER),
+        (EventKind.EFFECT_CLAIMED, "attempting", "attempt 1 under key generation 1"),
+        (EventKind.EXECUTION_RESUMED, "", "the execution asked where the run stands"),
+    ],
+)
+def test_what_the_demo_shows_is_plain_and_fits_the_line(
+    kind: EventKind, state: str, reason: str
+) -> None:
+    event = _event(1, kind, state).model_copy(update={"reason": reason})
+
+    sentence = in_words(event, "cancel_renewal")
+
+    assert reason not in sentence
+    assert len(sentence) <= 80
+
+
+def test_the_reasons_that_are_put_in_plain_words_are_those_of_the_ledger() -> None:
+    sources = "".join(path.read_text() for path in LEDGER.glob("*.py"))
+
+    assert all(f'"{reason}"' in sources for reason in (_MATCH, _ACCEPTED, _NO_ANSWER))
 
 
 def test_moments_are_printed_by_time_with_the_seconds_passed(

@@ -1,0 +1,134 @@
+"""`python -m sandbox status|view|act|packet RUN_ID`: one run of a running sandbox, by its API.
+
+Each command signs in as the one whose reading it is: the customer, the operator, the agent.
+"""
+
+import json
+from argparse import ArgumentParser, Namespace, _SubParsersAction
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+from pydantic import ValidationError
+from rich.console import Console
+
+from sandbox.api_client import Api
+from sandbox.errors import SandboxError
+from sandbox.outputs import OUTPUTS_FILE, Outputs
+
+COMMANDS = {
+    "status": "what the customer is told",
+    "view": "what an operator sees and may do",
+    "act": "do one of these, on the view as it is now or as it was seen",
+    "packet": "what an agent's model is told on resume",
+}
+
+
+def add_run_commands(commands: "_SubParsersAction[ArgumentParser]") -> None:
+    """Adds the four commands with their arguments."""
+    for name, summary in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary.capitalize())
+        command.add_argument("run_id")
+        if name == "act":
+            command.add_argument("action", help="its name, as `view` lists it")
+            command.add_argument("--reason", required=True, help="kept with the action")
+            command.add_argument("--effect", help="which mail, for actions about one")
+            command.add_argument(
+                "--version", type=int, help="the view it was chosen on (default: the present one)"
+            )
+
+
+def run_command(arguments: Namespace, console: Console) -> int:
+    """0 when the API did what was asked, 1 when it refused. Raises SandboxError without a sandbox.
+
+    What it answers goes to standard output: lines for `view` and `act`, JSON for the others.
+    """
+    outputs = read_outputs()
+    api = Api(outputs.api_url, outputs.api_host_header, outputs.tokens)
+    try:
+        return _show(_ask(api, arguments), arguments.command, console)
+    except httpx.TransportError as trouble:
+        raise SandboxError(f"the sandbox at {outputs.api_url} gives no answer: {trouble}") from None
+    finally:
+        api.close()
+
+
+def read_outputs() -> Outputs:
+    """The running sandbox's addresses and tokens. Raises SandboxError when none is up."""
+    try:
+        return Outputs.model_validate_json(OUTPUTS_FILE.read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValidationError):
+        raise SandboxError(
+            f"no running sandbox is described in {OUTPUTS_FILE}; start one with: make sandbox"
+        ) from None
+
+
+def _ask(api: Api, arguments: Namespace) -> httpx.Response:
+    path = f"/runs/{arguments.run_id}"
+    match arguments.command:
+        case "status":
+            return api.call("customer", "GET", path)
+        case "packet":
+            return api.call("agent", "GET", f"{path}/packet")
+        case "view":
+            return api.call("operator", "GET", f"{path}/view")
+    version = arguments.version
+    if version is None:
+        seen = api.call("operator", "GET", f"{path}/view")
+        if not seen.is_success:
+            return seen
+        version = seen.json()["facts"]["view_version"]
+    chosen = {"action": arguments.action, "view_version": version, "reason": arguments.reason}
+    if arguments.effect is not None:
+        chosen["effect_id"] = arguments.effect
+    return api.call("operator", "POST", f"{path}/actions", chosen)
+
+
+def _show(answer: httpx.Response, command: str, console: Console) -> int:
+    if not answer.is_success:
+        refusal = f"{answer.status_code} {answer.text}"
+        console.print(refusal, style="bold red", markup=False, soft_wrap=True)
+        return 1
+    if command in ("view", "act"):
+        _show_view(answer.json(), console)
+    else:
+        text = json.dumps(answer.json(), indent=2, ensure_ascii=False)
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
+    return 0
+
+
+def _show_view(view: Mapping[str, Any], console: Console) -> None:
+    facts = view["facts"]
+    reason = f": {facts['review_reason']}" if facts["review_reason"] else ""
+    for line in (
+        f"{facts['run_id']}  {facts['workflow']}  view {facts['view_version']}",
+        f"{facts['state']}{reason}",
+        f"last verified checkpoint: {facts['last_verified_checkpoint']}",
+        *(
+            f"{effect['label']}: {effect['state']}  {effect['record_id'] or ''}  "
+            f"{effect['attempts']} attempts  {effect['effect_id']}"
+            for effect in facts["effects"]
+        ),
+        *(f"{label}: not begun" for label in facts["not_begun"]),
+    ):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for offer in view["offers"]:
+        style = "" if offer["allowed"] else "dim"
+        console.print(_offer_line(offer), style=style, markup=False, soft_wrap=True)
+
+
+def _offer_line(offer: Mapping[str, Any]) -> str:
+    """The action as `act` takes it, then what follows from it or why it is not allowed."""
+    about = f" --effect {offer['effect_id']}" if offer["effect_id"] else ""
+    if not offer["allowed"]:
+        return f"may not  {offer['action']}{about}: {offer['refused_because']}"
+    consequence = offer["consequence"]
+    follows = [
+        f"{verb} {', '.join(consequence[what])}"
+        for verb, what in (("reads", "reads"), ("may write", "writes"))
+        if consequence[what]
+    ]
+    if consequence["moves_money"]:
+        follows.append("moves money")
+    effect = f" [{'; '.join(follows)}]" if follows else ""
+    return f"may      {offer['action']}{about}: {consequence['words']}{effect}"
