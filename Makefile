@@ -50,7 +50,7 @@ demo: linux $(READY) ## A refund survives a killed worker: the whole story on th
 test: linux lint ## Lint, types, layers and all tests
 	@pytest tests/unit tests/contract tests/recovery -n 2 \
 	  --cov=ledger --cov-branch --cov-report=term:skip-covered --cov-fail-under=98
-	@pytest tests/infrastructure tests/e2e
+	@pytest tests/infrastructure tests/e2e -n 2 --dist loadgroup
 
 sandbox: linux $(READY) ## Keep the embedded AWS up until interrupted; addresses in .sandbox/outputs.json
 	@exec $(BIN)/python -m sandbox up

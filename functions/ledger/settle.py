@@ -23,8 +23,6 @@ def evidence_of(effect: Effect, record: ProviderRecord, read_at_ms: int) -> Evid
 
 def with_outcome(effect: Effect, outcome: AttemptOutcome, fault: str = "") -> Effect:
     """Return ``effect`` with its newest attempt ended."""
-    if not effect.attempts:
-        return effect
     ended = effect.attempts[-1].model_copy(update={"outcome": outcome, "fault": fault})
     return effect.model_copy(update={"attempts": (*effect.attempts[:-1], ended)})
 

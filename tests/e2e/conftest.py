@@ -95,3 +95,10 @@ def person(sandbox: Sandbox, numbers: Iterator[int]) -> Iterator[Person]:
     api.close()
     sandbox.stripe.release_held()
     sandbox.stripe.reset()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the suite on one worker: it shares one sandbox, and the other worker has other work."""
+    for item in items:
+        if "tests/e2e" in item.path.as_posix():
+            item.add_marker(pytest.mark.xdist_group("sandbox"))

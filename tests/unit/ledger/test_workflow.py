@@ -3,6 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
+from ledger.record import Record
 from ledger.workflow import Operation, Stage, WorkflowDefinition
 from tests.unit.ledger.sample import DEFINITION
 
@@ -68,3 +69,49 @@ def test_a_change_of_what_is_done_changes_the_consequence(change: dict[str, obje
     )
 
     assert changed.consequence_digest() != DEFINITION.consequence_digest()
+
+
+def altered(part: str, index: int, **changes: object) -> dict[str, object]:
+    """Return the sample's fields with one stage, operation or contract changed."""
+    parts = list(getattr(DEFINITION, part))
+    parts[index] = parts[index].model_copy(update=changes)
+    return {**dict(DEFINITION), part: tuple(parts)}
+
+
+class NamesNobody(Record):
+    """A request without a customer."""
+
+    charge_id: str
+    amount_minor: int
+    currency: str
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({**dict(DEFINITION), "request_type": NamesNobody}, "names no customer_id"),
+        (altered("operations", 0, request_fields=("car",)), "takes car, which the request"),
+        ({**dict(DEFINITION), "contracts": ()}, "needs one completion contract"),
+        (altered("stages", 1, operation="give_a_car"), "performs give_a_car, which there is not"),
+        (altered("stages", 1, operation="receipt"), "reach different checkpoints"),
+        (altered("stages", 1, providers=()), "is not given payments"),
+        (altered("operations", 0, checkpoint="car_given"), "no stage reaches car_given"),
+        (altered("operations", 0, requires=("car_given",)), "needs car_given, which no earlier"),
+        (altered("operations", 0, requires=("receipt_sent",)), "needs receipt_sent, which no ear"),
+        (
+            altered("operations", 1, evidence_fields=(("refund_id", "car_given", "record_id"),)),
+            "needs car_given, which no earlier",
+        ),
+    ],
+)
+def test_a_definition_that_no_run_could_finish_is_refused(
+    fields: dict[str, object], words: str
+) -> None:
+    with pytest.raises(ValidationError, match=words):
+        WorkflowDefinition.model_validate(fields)
+
+
+def test_a_stage_that_performs_nothing_has_no_write() -> None:
+    assert DEFINITION.stage("issue_refund").write == "refund"
+    with pytest.raises(KeyError, match="performs no operation"):
+        _ = DEFINITION.stage("ask_customer").write
