@@ -36,10 +36,13 @@ SETUP_INPUTS := tests/requirements.txt .python-version
 SETUP_HASH := $(shell { cat $(SETUP_INPUTS); echo $(CDK_CLI_VERSION); } | cksum | cut -d' ' -f1)
 READY := $(VENV)/.ready-$(SETUP_HASH)
 
+# How many schedules "make simulate" plays; some two minutes on two processors.
+SEEDS ?= 20000
+
 LAYER := .build/layer
 LAYER_READY := .build/.layer-$(shell cksum < functions/requirements.txt | cut -d' ' -f1)
 
-.PHONY: help demo test sandbox synth bootstrap deploy layer lock lint clean setup linux
+.PHONY: help demo test simulate sandbox synth bootstrap deploy layer lock lint clean setup linux
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s  %s\n", $$1, $$2}' Makefile
@@ -50,7 +53,10 @@ demo: linux $(READY) ## A refund survives a killed worker: the whole story on th
 test: linux lint ## Lint, types, layers and all tests
 	@pytest tests/unit tests/contract tests/recovery -n 2 \
 	  --cov=ledger --cov-branch --cov-report=term:skip-covered --cov-fail-under=98
-	@pytest tests/infrastructure tests/e2e -n 2 --dist loadgroup
+	@pytest tests/e2e tests/simulation tests/infrastructure -n 2 --dist loadgroup
+
+simulate: linux $(READY) ## Seeded schedules with faults at every call: make simulate SEEDS=100000
+	@python -m tests.simulation --seeds $(SEEDS)
 
 sandbox: linux $(READY) ## Keep the embedded AWS up until interrupted; addresses in .sandbox/outputs.json
 	@exec $(BIN)/python -m sandbox up

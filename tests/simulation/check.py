@@ -1,0 +1,227 @@
+"""What must hold after every step, judged by what the providers really did and were really asked.
+
+The ledger's own word is never taken for the outside: claims are matched with the requests that
+arrived, confirmations with reads that were made, refusals with what a provider said.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from ledger.effect import Effect
+from ledger.event import Event, EventKind
+from ledger.run import RunLedger
+from ledger.store import Change
+from ledger.transitions import EffectState, RunState
+from tests.simulation import settlements, trail
+from tests.simulation.bank import CHARGE_ID, Mail, RefundTruth
+from tests.simulation.ending import check_ending
+from tests.simulation.readers import check_readers
+
+if TYPE_CHECKING:
+    from tests.simulation.process import Process
+    from tests.simulation.world import World
+
+
+class Violation(BaseException):
+    """An invariant does not hold. No handler of the engine may swallow it."""
+
+    def __init__(self, rule: str, text: str) -> None:
+        """Name the rule and say what breaks it."""
+        super().__init__(f"{rule}: {text}")
+        self.rule = rule
+
+
+@dataclass(frozen=True)
+class Read:
+    """A complete read of a provider: when it began and was answered, which marks it showed."""
+
+    began_ms: int
+    answered_ms: int
+    marks: frozenset[str]
+
+
+class Check:
+    """Watches one world."""
+
+    def __init__(self, world: "World") -> None:
+        """Start with nothing seen."""
+        self.world = world
+        self.trails: dict[str, trail.Trail] = {}
+        self.claimed: dict[str, Effect] = {}
+        """Effect id to the effect as its newest claim left it."""
+
+        self.lease_ends_ms: dict[str, int] = {}
+        """Effect id to the true time at which its newest claim lapses."""
+
+        self.reads: dict[str, list[Read]] = defaultdict(list)
+        """Provider to its complete reads."""
+
+        self.sends_wanted: Counter[str] = Counter()
+        """Run to how often an operator wanted its mail to be sent once more."""
+
+        self.attested: set[str] = set()
+        self.looked_again: set[str] = set()
+        """Runs that an operator had looked up again: what a review was for may be past."""
+
+    def fail(self, rule: str, text: str) -> NoReturn:
+        """Raise Violation."""
+        raise Violation(rule, text)
+
+    def require(self, rule: str, text: str, *, holds: object) -> None:
+        """Raise Violation unless it holds."""
+        if not holds:
+            self.fail(rule, text)
+
+    def runs(self) -> list[RunLedger]:
+        """Return every run as it stands."""
+        found = [self.world.store.load(run_id) for run_id in self.world.run_ids]
+        return [ledger for ledger in found if ledger is not None]
+
+    # Hooks of the ledger.
+
+    def committed(
+        self, process: "Process", before: RunLedger | None, after: RunLedger, change: Change
+    ) -> None:
+        """Check a change that was just written."""
+        run_id = after.run.run_id
+        known = self.trails.setdefault(run_id, trail.Trail())
+        trail.check_change(self, known, process, before, after, change)
+        for event in change.events:
+            self._event(process, before, after, event, change)
+        check_open_run(self, after)
+        check_readers(self, after)
+
+    def _event(
+        self,
+        process: "Process",
+        before: RunLedger | None,
+        after: RunLedger,
+        event: Event,
+        change: Change,
+    ) -> None:
+        match event.kind:
+            case EventKind.EFFECT_CLAIMED if before is not None:
+                settlements.check_claim(self, process, before, after, event)
+            case EventKind.SWEEP_CLAIMED if before is not None:
+                due_ms = before.run.due_at_ms
+                due = due_ms is not None and due_ms <= event.at_ms
+                self.require("sweep", "a run was swept that is not due", holds=due)
+                process.swept.add(after.run.run_id)
+            case EventKind.OPERATOR_ACTED if before is not None:
+                settlements.check_operator(self, process, before, event)
+            case EventKind.APPROVAL_GRANTED | EventKind.APPROVAL_DECLINED if before is not None:
+                settlements.check_decision(self, process, before, after, event)
+            case EventKind.RUN_COMPLETED:
+                settlements.check_completed(self, after)
+            case _ if event.subject in {found.effect_id for found in change.effects}:
+                settlements.check_settled(self, process, before, after, event, change)
+
+    # Hooks of the outside.
+
+    def external_call(self, process: "Process", run_id: str, what: str) -> None:
+        """Check that a sweeper acts on the outside only for a run it has claimed."""
+        if process.kind == "sweeper":
+            claimed = run_id in process.swept
+            self.require("sweep", f"{what} for a run that was not claimed", holds=claimed)
+
+    def was_read(self, provider: str, began_ms: int) -> None:
+        """Keep in mind that a provider was read completely, and what it showed."""
+        bank = self.world.bank
+        if provider == "stripe_refunds":
+            marks = frozenset(found.mark for found in bank.refunds if found.mark)
+        else:
+            marks = frozenset(
+                mark for found in bank.renewals.values() for mark in found.metadata.values()
+            )
+        self.reads[provider].append(Read(began_ms, self.world.scheduler.now_ms, marks))
+
+    def write_begins(
+        self, process: "Process", site: str, params: Mapping[str, object], key: str
+    ) -> None:
+        """Check that a request is what this very process has claimed."""
+        metadata = params["metadata"]
+        assert isinstance(metadata, dict)
+        mark = metadata["effect_id"]
+        effect = self._own_claim(process, site, mark)
+        self.require("claim", "a key that was not claimed", holds=key == effect.idempotency_key)
+        wanted = json.loads(effect.request.body)
+        if site == "cancel":
+            wanted["id"] = wanted.pop("subscription")
+        self.require("claim", "bytes that were not frozen", holds=wanted == dict(params))
+
+    def mail_begins(self, process: "Process", mark: str, subject: str) -> None:
+        """Check that a mail is claimed and says what is on record."""
+        effect = self._own_claim(process, "mail", mark)
+        wanted = json.loads(effect.request.body)["subject"]
+        self.require("claim", "bytes that were not frozen", holds=wanted == subject)
+
+    def _own_claim(self, process: "Process", site: str, mark: str) -> Effect:
+        read = site in process.has_read
+        self.require("authority", f"{process.name} has not asked the owner", holds=read)
+        attempt_id = process.claims.get(mark)
+        self.require("claim", f"{process.name} writes without a claim", holds=attempt_id)
+        return process.claimed[mark]
+
+    def refund_made(self, made: RefundTruth) -> None:
+        """Check a refund that the provider has just made."""
+        if made.mark is None:
+            return
+        refunds = self.world.bank.refunds
+        ours = [found for found in refunds if found.mark == made.mark and found.is_live]
+        self.require("money", f"{len(ours)} refunds carry one mark", holds=len(ours) == 1)
+        ledger, effect = self._effect(made.mark)
+        marks = {found.effect_id for found in ledger.effects}
+        paid = [found.amount_minor for found in refunds if found.mark in marks and found.is_live]
+        enough = sum(paid) <= self.world.amount_minor
+        self.require("money", f"{paid} paid back in one run", holds=enough)
+        bound = effect.bound
+        same = bound["amount_minor"] == made.amount_minor and bound["charge_id"] == CHARGE_ID
+        self.require("money", "another amount than was approved", holds=same)
+        refused = effect.state is EffectState.REJECTED
+        self.require("unknown", "called refused, and then carried out", holds=not refused)
+
+    def mail_accepted(self, mail: Mail) -> None:
+        """Check a mail that was just accepted."""
+        ledger, effect = self._effect(mail.mark)
+        marks = {found.effect_id for found in ledger.effects}
+        mails = [found for found in self.world.bank.mails if found.mark in marks]
+        allowed = 1 + self.sends_wanted[ledger.run.run_id]
+        self.require("mail", f"{len(mails)} mails", holds=len(mails) <= allowed)
+        same = sum(found.mark == mail.mark for found in mails)
+        self.require("mail", f"{same} mails of one effect", holds=same == 1)
+        refund = _quoted_refund(ledger, effect)
+        self.require("mail", "a receipt without a confirmed refund", holds=refund)
+        assert refund is not None
+        assert refund.evidence is not None
+        self.require("mail", "another id", holds=refund.evidence.record_id in mail.text)
+        amount = f"USD {self.world.amount_minor // 100}.{self.world.amount_minor % 100:02d}"
+        self.require("mail", "another amount", holds=amount in mail.text)
+
+    def _effect(self, effect_id: str) -> tuple[RunLedger, Effect]:
+        found = next((run for run in self.runs() if run.effect(effect_id) is not None), None)
+        if found is None:
+            self.fail("claim", "a write with the mark of no effect")
+        return found, found.require_effect(effect_id)
+
+    def at_the_end(self) -> None:
+        """Check that everything has come to a truthful end."""
+        check_ending(self)
+
+
+def _quoted_refund(ledger: RunLedger, receipt: Effect) -> Effect | None:
+    """Return the refund that the receipt quotes, None when it was never confirmed."""
+    for found in ledger.effects:
+        if found.evidence is not None and found.evidence.record_id == receipt.bound["refund_id"]:
+            return found if found.state in trail.WAS_CONFIRMED else None
+    return None
+
+
+def check_open_run(check: Check, ledger: RunLedger) -> None:
+    """An open run is looked after at a known time; a review says why, and nothing else does."""
+    run = ledger.run
+    check.require("way", "no due time", holds=(run.due_at_ms is not None) == run.is_open)
+    says_why = run.state is not RunState.REVIEW or run.review_reason
+    check.require("way", "a review without a reason", holds=says_why)

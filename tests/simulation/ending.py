@@ -1,0 +1,111 @@
+"""How a run may end once faults have stopped: done, closed, or in review for a true reason."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from ledger.contract import LookUp
+from ledger.effect import Effect
+from ledger.run import RunLedger
+from ledger.transitions import EffectState, RunState
+from providers.contracts import CONTRACTS
+
+if TYPE_CHECKING:
+    from tests.simulation.check import Check
+
+type Truth = Callable[["Check", RunLedger, Effect | None], bool]
+
+
+def check_ending(check: "Check") -> None:
+    """Raise Violation unless every run has come to rest, for a reason that is so."""
+    for ledger in check.runs():
+        state = ledger.run.state
+        rests = state in (RunState.COMPLETED, RunState.CLOSED, RunState.REVIEW)
+        check.require("liveness", f"the run is left {state}", holds=rests)
+        if state is RunState.REVIEW:
+            _check_review(check, ledger)
+
+
+def outcome_of(ledger: RunLedger) -> str:
+    """Return how a run ended, as a kind to count."""
+    if ledger.run.state is not RunState.REVIEW:
+        return str(ledger.run.state)
+    return f"review: {kind_of(ledger.run.review_reason)}"
+
+
+def kind_of(reason: str) -> str:
+    """Return the kind of a review's reason, the reason itself when it is of none."""
+    return next((kind for kind, (found, _) in REASONS.items() if found.search(reason)), reason)
+
+
+def _check_review(check: "Check", ledger: RunLedger) -> None:
+    reason = ledger.run.review_reason
+    kind = kind_of(reason)
+    check.require("liveness", f"a review for no known reason: {reason}", holds=kind in REASONS)
+    operation = re.split(r"[ :]", reason, maxsplit=1)[0]
+    effect = ledger.newest_effect(operation)
+    so = REASONS[kind][1](check, ledger, effect)
+    check.require("liveness", f"a review for what is not so: {reason}", holds=so)
+    for found in ledger.unsettled_effects():
+        can_be_read = CONTRACTS[found.provider].look_up is not LookUp.NONE
+        pending = found.state is EffectState.ACCEPTED
+        left = can_be_read and not pending and ledger.run.review_recovers
+        check.require("liveness", f"{found.operation} was never settled", holds=not left)
+
+
+def _is(*states: EffectState) -> Truth:
+    return lambda check, ledger, effect: (
+        ledger.run.run_id in check.looked_again or (effect is not None and effect.state in states)
+    )
+
+
+def _renewal_off(check: "Check", ledger: RunLedger, _effect: Effect | None) -> bool:
+    """Return whether somebody else switched the renewal off."""
+    ours = {found.effect_id for found in ledger.effects}
+    renewal = check.world.bank.renewals[str(ledger.run.request["subscription_id"])]
+    return renewal.metadata.get("effect_id") not in ours
+
+
+def _refunded(check: "Check", ledger: RunLedger, _effect: Effect | None) -> bool:
+    """Return whether somebody else paid back so much that too little is left."""
+    bank = check.world.bank
+    ours = {found.effect_id for found in ledger.effects}
+    others_minor = sum(f.amount_minor for f in bank.refunds if f.mark not in ours)
+    return others_minor + check.world.amount_minor > 10_000
+
+
+def _always(_check: "Check", _ledger: RunLedger, _effect: Effect | None) -> bool:
+    return True
+
+
+REASONS: Mapping[str, tuple[re.Pattern[str], Truth]] = {
+    kind: (re.compile(pattern), truth)
+    for kind, pattern, truth in (
+        ("contradicted", r"was confirmed, and now", _is(EffectState.CONTRADICTED)),
+        ("overdue unknown", r"is unknown past its deadline", _is(EffectState.UNKNOWN)),
+        ("overdue pending", r"is accepted past its deadline", _is(EffectState.ACCEPTED)),
+        ("refused", r": the provider refused", _is(EffectState.REJECTED)),
+        ("failed at the provider", r": the provider says", _is(EffectState.REJECTED)),
+        (
+            "stuck",
+            r" is (rejected|conflict|contradicted)$",
+            _is(EffectState.REJECTED, EffectState.CONFLICT, EffectState.CONTRADICTED),
+        ),
+        (
+            "conflict",
+            r": (found with|\d+ records carry|a record that was seen|the provider knows this key"
+            r"|the provider accepted a|the provider holds a second|absent, and)",
+            _is(EffectState.CONFLICT, EffectState.CONTRADICTED),
+        ),
+        ("late record", r": a record appeared after the run was closed", _always),
+        ("not decided in time", r"did not decide in time", _always),
+        ("declined after part", r"declined after part of the work", _always),
+        ("asked in vain", r"was asked \d+ times without a usable yes", _always),
+        ("executions used up", r"\d+ executions ended without finishing", _always),
+        ("attempts used up", r"\d+ attempts were made", _always),
+        ("renewal already off", r"the renewal is already off", _renewal_off),
+        ("too little left", r"minor units can still be refunded", _refunded),
+        ("disputed", r"the charge is disputed", lambda c, _l, _e: c.world.bank.disputed),
+        ("address changed", r"address is no longer", lambda c, _l, _e: len(c.world.bank.email) > 0),
+    )
+}

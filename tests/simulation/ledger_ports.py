@@ -1,0 +1,139 @@
+"""The ledger's table and the orchestrator as one process reaches them."""
+
+from typing import TYPE_CHECKING
+
+from ledger.errors import LedgerMoved, LedgerUnavailable, RetryLater
+from ledger.event import Event
+from ledger.ports import ExecutionStatus, StartOutcome
+from ledger.run import PersonalFields, RunLedger
+from ledger.store import Change, DuePage
+from tests.simulation.faults import Fault
+
+if TYPE_CHECKING:
+    from tests.simulation.process import Process
+
+LATE_TOKEN_MS = (1_000, 7_200_000)
+
+
+class Store:
+    """A ``ledger.store.LedgerStore`` as one process reaches it."""
+
+    def __init__(self, process: "Process") -> None:
+        """Reach the world's store from ``process``."""
+        self._process = process
+        self._inner = process.world.store
+
+    @property
+    def due_shards(self) -> tuple[str, ...]:
+        """Return the shards that hold anything: the others are empty in every simulation."""
+        return self._process.world.used_shards
+
+    def load(self, run_id: str) -> RunLedger | None:
+        """Return the run."""
+        struck = self._process.enter("load")
+        if struck is None:
+            return self._inner.load(run_id)
+        if struck is Fault.LEDGER_DOWN:
+            raise LedgerUnavailable("The ledger's table gave no answer.")
+        found = self._inner.load(run_id)
+        self._process.leave(struck)
+        return found
+
+    def commit(self, change: Change) -> None:
+        """Write a change, and have the world check it."""
+        struck = self._process.enter("commit")
+        if struck is Fault.LEDGER_DOWN:
+            raise LedgerUnavailable("The ledger's table gave no answer.")
+        if struck is Fault.COMMIT_CONFLICT:
+            raise LedgerMoved("The transaction was in conflict with another.")
+        self._process.world.commit(self._process, change)
+        if struck is Fault.COMMIT_ANSWER_LOST:
+            raise LedgerUnavailable("The ledger's table gave no answer.")
+        self._process.leave(struck)
+
+    def events(self, run_id: str, after_sequence: int, limit: int) -> tuple[Event, ...]:
+        """Return events."""
+        self._process.enter("load")
+        return self._inner.events(run_id, after_sequence, limit)
+
+    def due(self, shard: str, now_ms: int, limit: int, cursor: str | None) -> DuePage:
+        """Return nominated runs, which may be too many or too few."""
+        match self._process.enter("due"):
+            case Fault.LEDGER_DOWN:
+                raise LedgerUnavailable("The ledger's index gave no answer.")
+            case Fault.DUE_STALE:
+                return DuePage(run_ids=tuple(self._process.world.run_ids), cursor=None)
+            case Fault.DUE_BLIND:
+                return DuePage(run_ids=(), cursor=None)
+        return self._inner.due(shard, now_ms, limit, cursor)
+
+    def personal(self, run_id: str) -> PersonalFields | None:
+        """Return the personal fields."""
+        if self._process.enter("load") is Fault.LEDGER_DOWN:
+            raise LedgerUnavailable("The ledger's table gave no answer.")
+        return self._inner.personal(run_id)
+
+    def erase_personal(self, run_id: str) -> None:
+        """Erase the personal fields."""
+        self._inner.erase_personal(run_id)
+
+
+class Executions:
+    """A ``ledger.ports.Executions`` as one process reaches it."""
+
+    def __init__(self, process: "Process") -> None:
+        """Reach the world's orchestrator from ``process``."""
+        self._process = process
+
+    def start(self, workflow: str, execution_name: str, run_id: str, epoch: int) -> StartOutcome:
+        """Start an execution."""
+        world = self._process.world
+        struck = self._process.enter("start")
+        if struck is Fault.START_UNANSWERED:
+            raise RetryLater("The orchestrator gave no answer.")
+        world.check.external_call(self._process, run_id, "start")
+        outcome = world.orchestrator.start(workflow, execution_name, run_id, epoch)
+        if struck is Fault.START_ANSWER_LOST:
+            raise RetryLater("The orchestrator gave no answer.")
+        self._process.leave(struck)
+        return outcome
+
+    def status(self, workflow: str, execution_name: str) -> ExecutionStatus:
+        """Return an execution's status."""
+        struck = self._process.enter("status")
+        if struck is Fault.STATUS_UNANSWERED:
+            raise RetryLater("The orchestrator gave no answer.")
+        self._process.leave(struck)
+        return self._process.world.orchestrator.status(workflow, execution_name)
+
+
+class Doorbell:
+    """A ``ledger.ports.Doorbell`` as one process reaches it."""
+
+    def __init__(self, process: "Process") -> None:
+        """Reach the world's orchestrator from ``process``."""
+        self._process = process
+
+    def ring(self, task_token: str) -> bool:
+        """Ring. Return whether somebody was woken, as far as the service knows."""
+        process = self._process
+        struck = process.enter("ring")
+        ring = process.world.orchestrator.ring
+        match struck:
+            case Fault.RING_UNANSWERED:
+                raise RetryLater("The orchestrator gave no answer.")
+            case Fault.RING_ANSWER_LOST:
+                ring(task_token)
+                raise RetryLater("The orchestrator gave no answer.")
+            case Fault.TOKEN_LOST:
+                return True
+            case Fault.TOKEN_LATE | Fault.TOKEN_TWICE:
+                if struck is Fault.TOKEN_TWICE:
+                    ring(task_token)
+                scheduler = process.world.scheduler
+                at_ms = scheduler.now_ms + process.between(LATE_TOKEN_MS)
+                scheduler.at(at_ms, lambda: ring(task_token))
+                return True
+        rung = ring(task_token)
+        process.leave(struck)
+        return rung

@@ -1,0 +1,117 @@
+"""Deliberate faults in the engine: each is a mistake that somebody could make, and must be seen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from unittest.mock import patch
+
+from ledger import answer
+from ledger.approval import Approval
+from ledger.contract import ErrorClass, FaultKind
+from ledger.event import EventKind
+from tests.simulation import tampered_people as people
+from tests.simulation import tampered_reads as reads
+from tests.simulation import tampered_writes as writes
+from tests.simulation.faults import Fault
+from tests.simulation.tampering import Change, classified, everywhere, without
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One deliberate fault, the rules that may see it, and what has to go wrong for it to show.
+
+    What has to meet for some is rare among all that may go wrong; with a focus only that does.
+    """
+
+    change: Change
+    rules: frozenset[str]
+    focus: frozenset[Fault] = frozenset()
+
+
+def _mutant(change: Change, rules: str, *focus: Fault) -> Mutant:
+    return Mutant(change, frozenset(rules.split()), frozenset(focus))
+
+
+def _read_as(meant: ErrorClass, *, kind: FaultKind | None = None, status: int = 0) -> Change:
+    """Return a change that gives one kind of fault, or one status and above, another meaning."""
+
+    def change(found_kind: FaultKind, found_status: int | None, found: ErrorClass) -> ErrorClass:
+        same_status = bool(status) and found_status is not None and found_status >= status
+        return meant if found_kind is kind or same_status else found
+
+    return classified(change)
+
+
+MUTANTS: Mapping[str, Mutant] = {
+    "skip the claim": _mutant(writes.skip_the_claim, "claim"),
+    "treat a timeout as refused": _mutant(
+        _read_as(ErrorClass.REFUSED, kind=FaultKind.NO_ANSWER), "unknown"
+    ),
+    "treat a timeout as not reached": _mutant(
+        _read_as(ErrorClass.NOT_REACHED, kind=FaultKind.NO_ANSWER), "unknown"
+    ),
+    "treat an unreadable answer as not reached": _mutant(
+        _read_as(ErrorClass.NOT_REACHED, kind=FaultKind.UNREADABLE), "unknown"
+    ),
+    "treat a 500 as refused": _mutant(_read_as(ErrorClass.REFUSED, status=500), "unknown"),
+    "treat a key in use as refused": _mutant(_read_as(ErrorClass.REFUSED, status=409), "unknown"),
+    "retry on age": _mutant(reads.retry_on_age, "absence"),
+    "send a mail again on age": _mutant(reads.mail_again_on_age, "unknown"),
+    "forget the epoch": _mutant(people.forget_the_epoch, "fence"),
+    "match by amount": _mutant(reads.match_by_amount, "confirmed"),
+    "settle without the claim": _mutant(writes.settle_without_the_claim, "claim fence"),
+    "confirm without reading back": _mutant(writes.confirm_without_reading_back, "confirmed"),
+    "ignore the approval's expiry": _mutant(
+        lambda: patch.object(Approval, "expired", lambda _self, _now_ms: False), "approval"
+    ),
+    "ignore the digest": _mutant(people.ignore_the_digest, "approval"),
+    "spend an approval twice": _mutant(writes.spend_an_approval_twice, "approval"),
+    "one absence read suffices": _mutant(reads.one_absence_read_suffices, "absence"),
+    "no settle window between absence reads": _mutant(reads.no_settle_window, "absence"),
+    "absence read dated by its end": _mutant(
+        reads.absence_read_dated_by_its_end, "absence", Fault.CRASH_AFTER, Fault.STALL_AFTER
+    ),
+    "absence counted at commit time": _mutant(
+        reads.absence_counted_at_commit_time,
+        "absence",
+        Fault.REQUEST_LOST,
+        Fault.DUPLICATE_INVOCATION,
+        Fault.STALL,
+    ),
+    "absence while the claim is live": _mutant(reads.absence_while_the_claim_is_live, "absence"),
+    "a partial list is complete": _mutant(
+        reads.partial_list_is_complete, "absence", Fault.REQUEST_LOST, Fault.READ_PARTIAL
+    ),
+    "a new key on every attempt": _mutant(writes.new_key_on_every_attempt, "key"),
+    "a key used past its life": _mutant(writes.key_used_past_its_life, "key"),
+    "a key conflict gets a new key": _mutant(writes.key_conflict_gets_a_new_key, "key"),
+    "complete before the receipt": _mutant(writes.complete_before_the_receipt, "completed"),
+    "receipt before the refund": _mutant(writes.receipt_before_the_refund, "confirmed mail"),
+    "call a pending refund confirmed": _mutant(reads.call_a_pending_refund_confirmed, "confirmed"),
+    "believe an old checkpoint": _mutant(
+        reads.believe_an_old_checkpoint,
+        "claim completed readers",
+        Fault.FAILS_LATER,
+        Fault.STANDSTILL,
+    ),
+    "sweep without a claim": _mutant(people.sweep_without_a_claim, "sweep"),
+    "sweep what is not due": _mutant(people.sweep_what_is_not_due, "sweep"),
+    "ignore the view version": _mutant(people.ignore_the_view_version, "operator"),
+    "do what is not allowed": _mutant(people.do_what_is_not_allowed, "operator"),
+    "drop an effect's event": _mutant(without(EventKind.EFFECT_ACCEPTED), "trail"),
+    "drop a checkpoint's event": _mutant(without(EventKind.CHECKPOINT_REACHED), "trail"),
+    "send another amount": _mutant(writes.trust_the_checked_bytes, "claim money"),
+    "ignore the owner of the target": _mutant(writes.ignore_the_owner, "authority"),
+    "judge by an old view": _mutant(
+        reads.judge_by_an_old_view, "liveness", Fault.DUPLICATE_INVOCATION, Fault.STALL
+    ),
+    "begin beside another worker": _mutant(writes.begin_beside_another_worker, "claim"),
+    "a refusal speaks for earlier attempts": _mutant(
+        lambda: everywhere(answer, "_earlier_unknown", lambda _: lambda _effect: False),
+        "unknown",
+        Fault.REQUEST_LOST,
+        Fault.REFUSED,
+    ),
+    "nobody looks after a waiting run": _mutant(people.nobody_looks_after_a_waiting_run, "way"),
+    "promise the customer too much": _mutant(people.promise_the_customer_too_much, "readers"),
+    "tell the model too much": _mutant(people.tell_the_model_too_much, "readers"),
+}

@@ -1,0 +1,157 @@
+"""The three readers of a run say the same, and no more than the ledger holds."""
+
+from typing import TYPE_CHECKING
+
+from ledger.approval import ApprovalState
+from ledger.effect import Effect
+from ledger.packet import ResumePacket, resume_packet
+from ledger.projection import RunFacts, project
+from ledger.run import RunLedger
+from ledger.status import CustomerStatus, customer_status
+from ledger.transitions import EffectState, RunState
+from tests.simulation import actors
+from workflows.cancel_refund.v4.contract import DEFINITION
+
+if TYPE_CHECKING:
+    from tests.simulation.check import Check
+
+_seen: set[tuple[object, ...]] = set()
+"""Situations in which the readers were found to agree: what they say depends on nothing else."""
+MAX_SEEN = 200_000
+
+
+def forget_situations() -> None:
+    """Look at every situation anew, for a reader that was changed."""
+    _seen.clear()
+
+
+def check_readers(check: "Check", ledger: RunLedger) -> None:
+    """Raise Violation unless customer, operator and model are told the same."""
+    key = _situation(ledger)
+    if key in _seen:
+        return
+    now_ms = check.world.scheduler.now_ms
+    facts = project(DEFINITION, ledger, now_ms)
+    status = customer_status(facts)
+    packet = resume_packet(facts, "please send it twice")
+    _check_run(check, ledger, facts, status, packet)
+    for effect in ledger.effects:
+        _check_effect(check, effect, facts, status, packet)
+    _check_actions(check, ledger, now_ms)
+    if len(_seen) < MAX_SEEN:
+        _seen.add(key)
+
+
+def _situation(ledger: RunLedger) -> tuple[object, ...]:
+    """Return everything that the readers' words depend on."""
+    run = ledger.run
+    return (
+        run.state,
+        run.review_reason,
+        run.request["amount_minor"],
+        run.engineering,
+        tuple(
+            (
+                found.effect_id,
+                found.state,
+                found.evidence.record_id if found.evidence else None,
+                found.overdue,
+                found.superseded,
+                found.approval_id,
+                found.bound.get("refund_id"),
+            )
+            for found in ledger.effects
+        ),
+        tuple((found.approval_id, found.state) for found in ledger.approvals),
+        tuple((found.name, found.evidence.record_id) for found in ledger.checkpoints),
+    )
+
+
+def _check_run(
+    check: "Check",
+    ledger: RunLedger,
+    facts: RunFacts,
+    status: CustomerStatus,
+    packet: ResumePacket,
+) -> None:
+    state = ledger.run.state
+    same = state is facts.state is status.status is packet.state
+    check.require("readers", "the state of the run", holds=same)
+    version = facts.view_version == packet.view_version == ledger.run.sequence
+    check.require("readers", "the version of the view", holds=version)
+    holds = {
+        found.name
+        for found in ledger.checkpoints
+        if found.effect_id is None
+        or ledger.require_effect(found.effect_id).state is EffectState.CONFIRMED
+    }
+    check.require("readers", "what is proven", holds=set(facts.proven) == holds)
+    claims = tuple(DEFINITION.contract(name).claim for name in facts.proven)
+    check.require("readers", "what is claimed", holds=status.proven == claims)
+    last: str | None = None
+    for stage in DEFINITION.stages:
+        if stage.checkpoint not in holds:
+            break
+        last = stage.checkpoint
+    check.require("readers", "the resume point", holds=packet.last_verified_checkpoint == last)
+    pending = [found for found in ledger.approvals if found.state is ApprovalState.PENDING]
+    if state is RunState.AWAITING_APPROVAL:
+        shown = status.approval
+        asked = shown is not None and shown.approval_id in {x.approval_id for x in pending}
+        check.require("readers", "nothing is asked", holds=asked)
+    else:
+        check.require("readers", "a question too many", holds=status.approval is None)
+    done = "completed" in status.message
+    check.require("readers", "completed", holds=done == (state is RunState.COMPLETED))
+    confirmed = [found for found in ledger.effects if _is_proven(check, found)]
+    said = packet.summary.count(" is confirmed") == len(confirmed)
+    check.require("readers", packet.summary, holds=said)
+    why = ledger.run.review_reason if state is RunState.REVIEW else ""
+    reason = facts.review_reason == why
+    check.require("readers", "the reason for the review", holds=reason)
+
+
+def _is_proven(check: "Check", effect: Effect) -> bool:
+    """Return whether the provider has shown it; a person's word is told as such."""
+    return effect.state is EffectState.CONFIRMED and effect.effect_id not in check.attested
+
+
+def _check_effect(
+    check: "Check",
+    effect: Effect,
+    facts: RunFacts,
+    status: CustomerStatus,
+    packet: ResumePacket,
+) -> None:
+    confirmed = _is_proven(check, effect)
+    operators = {found.effect_id: found for found in facts.effects}[effect.effect_id]
+    check.require("readers", "an effect", holds=operators.state is effect.state)
+    shown = [found.effect_id for found in facts.effects if not found.over]
+    if effect.effect_id not in shown:
+        ended = effect.superseded or effect.state is EffectState.REJECTED
+        check.require("readers", f"{effect.state} is not shown", holds=ended)
+        return
+    place = shown.index(effect.effect_id)
+    told, fact = status.effects[place], packet.effects[place]
+    same = operators.state is effect.state is fact.state
+    check.require("readers", "the state of an effect", holds=same)
+    check.require("readers", "a promise", holds=(told.status == "confirmed") == confirmed)
+    record_id = effect.evidence.record_id if effect.evidence else None
+    proven = told.record_id == (record_id if confirmed else None)
+    check.require("readers", "an unproven record", holds=proven)
+    check.require("readers", "the record", holds=operators.record_id == fact.record_id == record_id)
+    label = DEFINITION.operation(effect.operation).label
+    named = f"{label} {record_id}".lower() in packet.summary.lower()
+    check.require("readers", f"{label}: {packet.summary}", holds=named == confirmed)
+
+
+def _check_actions(check: "Check", ledger: RunLedger, now_ms: int) -> None:
+    """Every open run goes on by itself or by a person; every refusal says why."""
+    found = actors.current_offers(ledger, now_ms)
+    allowed = [offer.action for offer in found if offer.allowed]
+    if ledger.run.state is RunState.REVIEW:
+        check.require("way", "no action is allowed", holds=allowed)
+    explained = all(offer.allowed or offer.refused_because for offer in found)
+    check.require("readers", "a refusal without a reason", holds=explained)
+    closed = not ledger.run.is_open
+    check.require("readers", f"{allowed} on a closed run", holds=not (closed and allowed))

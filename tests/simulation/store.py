@@ -1,0 +1,96 @@
+"""The ledger in memory without its JSON: records are frozen, so they may be shared.
+
+Some seeds run over ``adapters.memory_store.MemoryStore`` instead, which shares nothing.
+"""
+
+import json
+
+from adapters.due_shards import DUE_SHARDS, due_shard
+from ledger.errors import InvariantBroken, LedgerMoved
+from ledger.event import Event
+from ledger.run import PersonalFields, RunLedger
+from ledger.store import Change, DuePage
+
+
+class SharedStore:
+    """A ``ledger.store.LedgerStore``."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._runs: dict[str, RunLedger] = {}
+        self._events: dict[str, list[Event]] = {}
+        self._personal: dict[str, PersonalFields | None] = {}
+
+    @property
+    def due_shards(self) -> tuple[str, ...]:
+        """Return the shards over which due runs are spread."""
+        return DUE_SHARDS
+
+    def load(self, run_id: str) -> RunLedger | None:
+        """Return the run, None when there is none."""
+        return self._runs.get(run_id)
+
+    def commit(self, change: Change) -> None:
+        """Write all of ``change`` or nothing; see ``LedgerStore.commit``."""
+        run_id, at = change.run.run_id, change.expected_sequence
+        events = self._events.get(run_id, [])
+        _check(change)
+        if any(event.commit_id == change.commit_id for event in events[at : at + 1]):
+            return
+        erased = change.personal is not None and self._personal.get(run_id, ...) is None
+        if len(events) != at or erased:
+            raise LedgerMoved(f"Run {run_id} is no longer at {at}; read it again.")
+        self._runs[run_id] = _applied(self._runs.get(run_id), change)
+        self._events[run_id] = [*events, *change.events]
+        if change.personal is not None:
+            self._personal[run_id] = change.personal
+
+    def events(self, run_id: str, after_sequence: int, limit: int) -> tuple[Event, ...]:
+        """Return at most ``limit`` events after ``after_sequence``."""
+        return tuple(self._events.get(run_id, [])[after_sequence : after_sequence + limit])
+
+    def due(self, shard: str, now_ms: int, limit: int, cursor: str | None) -> DuePage:
+        """Return a page of nominated runs, longest due first."""
+        after = tuple(json.loads(cursor)) if cursor is not None else (-1, "")
+        entries = sorted(
+            (ledger.run.due_at_ms, run_id)
+            for run_id, ledger in self._runs.items()
+            if ledger.run.due_at_ms is not None
+            and ledger.run.due_at_ms <= now_ms
+            and due_shard(run_id) == shard
+        )
+        left = [entry for entry in entries if entry > after]
+        return DuePage(
+            run_ids=tuple(run_id for _, run_id in left[:limit]),
+            cursor=json.dumps(left[limit - 1]) if len(left) > limit else None,
+        )
+
+    def personal(self, run_id: str) -> PersonalFields | None:
+        """Return the run's personal fields, None when absent or erased."""
+        return self._personal.get(run_id)
+
+    def erase_personal(self, run_id: str) -> None:
+        """Erase the run's personal fields."""
+        self._personal[run_id] = None
+
+
+def _check(change: Change) -> None:
+    first = change.expected_sequence + 1
+    numbers = [event.sequence for event in change.events]
+    if not numbers or numbers != list(range(first, first + len(numbers))):
+        raise InvariantBroken(f"Events must be numbered from {first} without a gap: {numbers}.")
+    if change.run.sequence != numbers[-1]:
+        raise InvariantBroken("The head is not at its newest event.")
+
+
+def _applied(before: RunLedger | None, change: Change) -> RunLedger:
+    known = before or RunLedger(run=change.run)
+    effects = {found.effect_id: found for found in (*known.effects, *change.effects)}
+    approvals = {found.approval_id: found for found in (*known.approvals, *change.approvals)}
+    checkpoints = {found.name: found for found in (*known.checkpoints, *change.checkpoints)}
+    return RunLedger(
+        run=change.run,
+        effects=tuple(effects[key] for key in sorted(effects)),
+        approvals=tuple(approvals[key] for key in sorted(approvals)),
+        checkpoints=tuple(checkpoints[key] for key in sorted(checkpoints)),
+    )

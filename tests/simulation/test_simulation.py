@@ -1,0 +1,120 @@
+"""Seeds of the simulation, and that it is what it says: exact, honest, and wide."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from tests.simulation import quiet
+from tests.simulation.check import Violation
+from tests.simulation.faults import PLACES, SITES, Fault
+from tests.simulation.machine import machine
+from tests.simulation.shrink import failure_of, shrink
+from tests.simulation.summary import Tally
+from tests.simulation.world import World
+
+FIRST_SEED = 1
+BLOCKS = 8
+BLOCK_SEEDS = 500  # some four seconds: small enough to be spread over the workers evenly
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Iterator[None]:
+    with quiet.many_schedules():
+        yield
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_no_schedule_violates_an_invariant(block: int) -> None:
+    tally = Tally()
+    for seed in range(FIRST_SEED + block * BLOCK_SEEDS, FIRST_SEED + (block + 1) * BLOCK_SEEDS):
+        tally.run(seed)
+    assert not tally.violations, f"python -m tests.simulation --replay {min(tally.violations)}"
+    assert tally.outcomes["completed"] > BLOCK_SEEDS // 2, "too few schedules get anywhere"
+
+
+@pytest.mark.parametrize("seed", range(1, 60, 7))
+def test_a_seed_replays_exactly_whatever_keeps_the_records(seed: int) -> None:
+    traces = []
+    for copies in (False, False, True):
+        world = World(seed, traced=True, copies=copies)
+        world.run()
+        traces.append(world.trace)
+    assert traces[0] == traces[1], "the same seed took another course"
+    assert traces[0] == traces[2], "a store that shares its records is not true to one that copies"
+
+
+def test_every_kind_of_fault_strikes_and_every_kind_of_end_is_reached() -> None:
+    tally = Tally()
+    for seed in range(1, 2_001):
+        tally.run(seed)
+    never = [kind for kind in Fault if not tally.faults[kind.value]]
+    assert not never, f"never injected: {never}"
+    assert {"completed", "closed"} <= set(tally.outcomes)
+    reviews = [kind for kind in tally.outcomes if kind.startswith("review")]
+    assert len(reviews) >= 8, f"few kinds of review: {reviews}"
+
+
+def test_every_fault_has_a_site_and_every_site_a_place_where_it_may_be_frequent() -> None:
+    assert {kind for _, kinds in SITES.values() for kind in kinds} == set(Fault)
+    assert {site for place in PLACES for site in place} == set(SITES)
+
+
+def test_a_fault_that_is_left_out_is_not_injected_and_the_rest_of_that_process_is() -> None:
+    seed = next(seed for seed in range(1, 100) if len(_injected(seed)) >= 3)
+    first, *_ = _injected(seed)
+    world = World(seed, dropped=frozenset({first}))
+    world.run()
+    assert first not in [name for name, _ in world.plan.injected]
+
+
+def _injected(seed: int) -> list[str]:
+    world = World(seed)
+    world.run()
+    return [name for name, _ in world.plan.injected]
+
+
+def test_a_seed_without_faults_completes() -> None:
+    names = Counter[str]()
+    for seed in range(1, 40):
+        if not _injected(seed):
+            world = World(seed)
+            world.run()
+            names.update(str(ledger.run.state) for ledger in world.check.runs())
+    assert names["completed"] > 0
+    assert set(names) == {"completed"}
+
+
+def test_a_failing_seed_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse_stalls(world: World) -> None:
+        if any(kind is Fault.STALL for _, kind in world.plan.injected):
+            raise Violation("stalls", "somebody was frozen")
+
+    monkeypatch.setattr(World, "count_step", refuse_stalls)
+    seed = next(seed for seed in range(1, 2_000) if failure_of(seed, traced=False))
+    smallest = shrink(seed)
+    assert smallest is not None
+    world = World(seed, smallest.dropped)
+    with pytest.raises(Violation):
+        world.run()
+    assert [kind for _, kind in world.plan.injected] == [Fault.STALL]
+    assert any(Fault.STALL.value in line for line in smallest.trace)
+
+
+def test_the_tables_of_the_state_machine_leave_nothing_out() -> None:
+    states = machine()
+    assert {state.kind for state in states.values()} == {
+        "Task",
+        "Choice",
+        "Wait",
+        "Succeed",
+        "Fail",
+    }
+    for state in states.values():
+        following = {state.following, *state.choices.values()} | {
+            caught for _, caught in state.catchers
+        }
+        assert following - {""} <= set(states), state
+        if state.kind == "Task":
+            assert state.timeout_ms, state
+            assert state.retriers, state

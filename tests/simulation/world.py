@@ -1,0 +1,255 @@
+"""One seed's world: a run or two, everybody who touches them, and the time in which they do."""
+
+import traceback
+from collections.abc import Callable
+
+from adapters.due_shards import due_shard
+from adapters.memory_store import MemoryStore
+from ledger.admission import Opening
+from ledger.errors import InvariantBroken, LedgerError
+from ledger.event import EventKind
+from ledger.idempotency import run_id_for
+from ledger.run import RunLedger
+from ledger.store import Change, LedgerStore
+from ledger.transitions import RunState
+from reconciler.sweeper import sweep
+from tests.simulation import actors
+from tests.simulation.bank import CHARGE_ID, CUSTOMER_ID, SUBSCRIPTION_IDS, Bank
+from tests.simulation.check import Check
+from tests.simulation.dice import Dice, world_dice
+from tests.simulation.faults import Fault, Plan
+from tests.simulation.orchestrator import DIED, Orchestrator, error_name
+from tests.simulation.process import Process, ProcessDied
+from tests.simulation.scheduler import Scheduler
+from tests.simulation.store import SharedStore
+
+START_MS = 1_767_225_600_000  # 2026-01-01 00:00 UTC
+FUNCTION_LIMIT_MS = 60_000
+MAX_SKEW_MS = 5_000
+TICK_MS = 60_000
+MAX_STEPS = 8_000  # port calls; a world that is not quiet by then never will be
+IDLE_LOOKS = 3  # a run that waits for a person is looked at now and then; more changes nothing
+MEMORY_STORE_EVERY = 16  # seeds; the others share their frozen records
+MAX_OPERATORS = 6
+SHARE_OF_TWO_RUNS = 0.1
+MAX_ASKED = 4  # a client that hears nothing asks again, within reason
+TENANT_ID = "tenant-1"
+LOOKED_ONLY = frozenset(
+    {EventKind.SWEEP_CLAIMED, EventKind.RECONCILE_READ, EventKind.RECONCILE_READ_FAILED}
+)
+
+
+class World:
+    """Everything that one seed needs."""
+
+    def __init__(
+        self,
+        seed: int,
+        dropped: frozenset[str] = frozenset(),
+        focus: frozenset[Fault] = frozenset(),
+        *,
+        traced: bool = False,
+        copies: bool | None = None,
+    ) -> None:
+        """Set the world up; nothing has happened yet.
+
+        ``copies`` decides whether the store keeps JSON or shares its records; None leaves it to
+        the seed.
+        """
+        self.seed = seed
+        self.trace: list[str] | None = [] if traced else None
+        self.scheduler = Scheduler(START_MS)
+        rng = world_dice(seed)
+        self.plan = Plan(rng, dropped, focus)
+        self.max_skew_ms = rng.choice((0, MAX_SKEW_MS))
+        self.amount_minor = rng.choice((3_000, 7_900, 10_000))
+        self.operators_left = rng.randrange(MAX_OPERATORS + 1)
+        self.function_limit_ms = FUNCTION_LIMIT_MS
+        self.stood_still_at_ms = 0
+        """Processes that began before this moment are gone."""
+
+        self.ids = 0
+        self.steps = 0
+        copies = seed % MEMORY_STORE_EVERY == 0 if copies is None else copies
+        self.store: LedgerStore = MemoryStore() if copies else SharedStore()
+        self.bank = Bank(self.scheduler, Dice(seed, "bank"))
+        self.check = Check(self)
+        self.bank.on_refund = self.check.refund_made
+        self.bank.on_mail = self.check.mail_accepted
+        self.orchestrator = Orchestrator(self)
+        runs = 2 if rng.random() < SHARE_OF_TWO_RUNS else 1
+        if runs > 1:
+            self.amount_minor = 3_000  # two honest equal refunds of one charge
+        self.openings = [self._opening(number) for number in range(runs)]
+        self.run_ids = [
+            run_id_for(TENANT_ID, actors.CUSTOMER.actor_id, opening.caller_key)
+            for opening in self.openings
+        ]
+        self.used_shards = tuple(sorted({due_shard(run_id) for run_id in self.run_ids}))
+        self._looks: dict[str, int] = {}
+        self._tick_at_ms: int | None = None
+        self._ticks = 0
+        self._asked = 0
+
+    def run(self) -> None:
+        """Let everybody act until only people could change anything, then without any faults."""
+        for number, opening in enumerate(self.openings):
+            self._ask(f"door{number}", opening)
+        actors.meddlers_come(self)
+        try:
+            self._until_quiet()
+            self.plan.calm()
+            self.bank.reads_down_until_ms.clear()
+            self._looks.clear()
+            self._plan_tick()
+            self._until_quiet()
+            self.check.at_the_end()
+        finally:
+            self.scheduler.close()
+
+    def _until_quiet(self) -> None:
+        while self.scheduler.step():
+            pass
+
+    def _ask(self, name: str, opening: Opening, asked: int = 1) -> None:
+        def ended(outcome: object) -> None:
+            if outcome == DIED and asked < MAX_ASKED:
+                self._ask(f"{name}r", opening, asked + 1)
+
+        self.run_process("customer", name, lambda p: actors.ask(p, opening), ended)
+
+    def _opening(self, number: int) -> Opening:
+        return Opening(
+            tenant_id=TENANT_ID,
+            actor=actors.CUSTOMER,
+            caller_key=f"key-{number}",
+            request={
+                "customer_id": CUSTOMER_ID,
+                "subscription_id": SUBSCRIPTION_IDS[number],
+                "charge_id": CHARGE_ID,
+                "amount_minor": self.amount_minor,
+                "currency": "USD",
+            },
+        )
+
+    # What processes are made of.
+
+    def run_process(
+        self,
+        kind: str,
+        name: str,
+        act: Callable[[Process], object],
+        ended: Callable[[object], object] | None = None,
+        delay_ms: int = 0,
+    ) -> None:
+        """Let a process act; ``ended`` hears its result, or the name of its error."""
+
+        def body() -> None:
+            process = Process(self, kind, name)
+            try:
+                outcome = act(process)
+            except ProcessDied:
+                outcome = DIED
+            except InvariantBroken as broken:
+                self.check.fail("InvariantBroken", str(broken))
+            except LedgerError as error:
+                outcome = error_name(error)
+                if self.trace is not None:
+                    self.note(f"{name}: {error_name(error)}: {error}", None)
+            except Exception as error:  # noqa: BLE001  whatever it is, it is no error of ours
+                place = traceback.extract_tb(error.__traceback__)[-1]
+                text = f"{type(error).__name__} at {place.filename}:{place.lineno}: {error}"
+                self.check.fail("foreign error", f"{kind}: {text}")
+            if ended is not None:
+                ended(outcome)
+
+        self.scheduler.spawn(delay_ms, body)
+
+    def stand_still(self, duration_ms: int) -> None:
+        """Let a day pass in which nothing of ours runs, as in an outage of the region."""
+        self.scheduler.stand_still(duration_ms)
+        self.stood_still_at_ms = self.scheduler.now_ms
+
+    def count_step(self) -> None:
+        """Count a call of a port."""
+        self.steps += 1
+        if self.steps > MAX_STEPS:
+            self.check.fail("liveness", f"not quiet after {MAX_STEPS} calls")
+
+    def note(self, text: str, struck: Fault | None) -> None:
+        """Write a line of the trace."""
+        if self.trace is not None:
+            at = (self.scheduler.now_ms - START_MS) / 1000
+            self.trace.append(f"{at:12.3f} {text}" + (f"   <== {struck.value}" if struck else ""))
+
+    # What changes the ledger.
+
+    def commit(self, process: Process, change: Change) -> None:
+        """Write a change and check what it did."""
+        run_id = change.run.run_id
+        before = self.store.load(run_id)
+        self.store.commit(change)
+        after = self.store.load(run_id)
+        assert after is not None
+        if self.trace is not None:
+            for event in change.events:
+                self.note(
+                    f"    {event.sequence:3} {event.kind} {event.prior_state}->{event.state}"
+                    f" {event.reason}",
+                    None,
+                )
+        self.check.committed(process, before, after, change)
+        kinds = {event.kind for event in change.events}
+        if not kinds <= LOOKED_ONLY:
+            self._looks[run_id] = 0
+        self._plan_tick()
+        if EventKind.APPROVAL_REQUESTED in kinds:
+            self._asked += 1
+            actors.customer_comes(self, run_id, self._asked)
+        if EventKind.REVIEW_REQUIRED in kinds:
+            actors.operator_comes(self, run_id)
+
+    # The sweeper's schedule.
+
+    def _plan_tick(self) -> None:
+        """Plan the first tick that finds something due; those before it would find nothing."""
+        due_ms = [
+            ledger.run.due_at_ms
+            for ledger in self._ledgers()
+            if ledger.run.due_at_ms is not None and not self._idle(ledger)
+        ]
+        if not due_ms:
+            return
+        wanted_ms = max(min(due_ms), self.scheduler.now_ms + 1)
+        at_ms = START_MS - (START_MS - wanted_ms) // TICK_MS * TICK_MS
+        if self._tick_at_ms is None or at_ms < self._tick_at_ms:
+            self._tick_at_ms = at_ms
+            self.scheduler.at(at_ms, lambda: self._tick(at_ms))
+
+    def _idle(self, ledger: RunLedger) -> bool:
+        waits_for_people = ledger.run.state is RunState.REVIEW
+        return waits_for_people and self._looks.get(ledger.run.run_id, 0) >= IDLE_LOOKS
+
+    def _ledgers(self) -> list[RunLedger]:
+        found = [self.store.load(run_id) for run_id in self.run_ids]
+        return [ledger for ledger in found if ledger is not None]
+
+    def _tick(self, at_ms: int) -> None:
+        if self._tick_at_ms != at_ms:
+            return  # an earlier one was planned since
+        self._tick_at_ms = None
+        self._ticks += 1
+        for ledger in self._ledgers():
+            if ledger.run.state is RunState.REVIEW:
+                self._looks[ledger.run.run_id] = self._looks.get(ledger.run.run_id, 0) + 1
+        name = f"sweeper{self._ticks}"
+        rng = Dice(self.seed, name)
+        self._sweep(name, int(rng.random() * 2_000))
+        if self.plan.pick("tick", name, 0, rng) is Fault.TICK_TWICE:
+            self._sweep(f"{name}b", int(rng.random() * 2_000))
+
+    def _sweep(self, name: str, delay_ms: int) -> None:
+        def ended(_: object) -> None:
+            self._plan_tick()
+
+        self.run_process("sweeper", name, lambda p: sweep(p.ports, p), ended, delay_ms=delay_ms)
