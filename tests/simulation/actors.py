@@ -34,17 +34,18 @@ AROUND_EXPIRY_MS = (24 * 3_600_000 - 60_000, 24 * 3_600_000 + 60_000)
 LOOKS_IN_MS = (10_000, 48 * 3_600_000)
 PONDERS_MS = (1_000, 600_000)
 MEDDLES_MS = (1_000, 10_800_000)
-REPEATS_MS = 2_000
-MAX_REPEATS = 6
+# A client repeats what got no answer, each time after twice as long: over half an hour in all.
+FIRST_REPEAT_MS = 2_000
+MAX_REPEATS = 10
 
 
 def insist(process: Process, act: Callable[[], object]) -> None:
     """Do something as a client does that repeats what got no answer."""
-    for _ in range(MAX_REPEATS):
+    for number in range(MAX_REPEATS):
         try:
             act()
         except RetryLater:
-            process.world.scheduler.pause(REPEATS_MS)
+            process.world.scheduler.pause(FIRST_REPEAT_MS << number)
         except RequestRefused:
             return
         else:

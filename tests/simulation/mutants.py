@@ -58,7 +58,9 @@ MUTANTS: Mapping[str, Mutant] = {
     "send a mail again on age": _mutant(reads.mail_again_on_age, "unknown"),
     "forget the epoch": _mutant(people.forget_the_epoch, "fence"),
     "match by amount": _mutant(reads.match_by_amount, "confirmed"),
-    "settle without the claim": _mutant(writes.settle_without_the_claim, "claim fence"),
+    "settle without the claim": _mutant(
+        writes.settle_without_the_claim, "claim fence", Fault.STALL, Fault.STALL_AFTER, Fault.KILLED
+    ),
     "confirm without reading back": _mutant(writes.confirm_without_reading_back, "confirmed"),
     "ignore the approval's expiry": _mutant(
         lambda: patch.object(Approval, "expired", lambda _self, _now_ms: False), "approval"
@@ -68,7 +70,7 @@ MUTANTS: Mapping[str, Mutant] = {
     "one absence read suffices": _mutant(reads.one_absence_read_suffices, "absence"),
     "no settle window between absence reads": _mutant(reads.no_settle_window, "absence"),
     "absence read dated by its end": _mutant(
-        reads.absence_read_dated_by_its_end, "absence", Fault.CRASH_AFTER, Fault.STALL_AFTER
+        reads.absence_read_dated_by_its_end, "absence", Fault.REQUEST_LOST, Fault.STALL_AFTER
     ),
     "absence counted at commit time": _mutant(
         reads.absence_counted_at_commit_time,

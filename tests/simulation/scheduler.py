@@ -36,6 +36,10 @@ class Scheduler:
 
     def pause(self, duration_ms: int) -> None:
         """Let others go on; return ``duration_ms`` later."""
+        until_ms = self.now_ms + duration_ms
+        if not self._due or self._due[0][0] > until_ms:
+            self.now_ms = until_ms  # nobody else is due before that
+            return
         self.at(self.now_ms + duration_ms, getcurrent().switch)
         self._hub.switch()
 

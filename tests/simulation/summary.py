@@ -36,7 +36,7 @@ class Tally:
             self.violations[seed] = str(violation)
         else:
             ends = [outcome_of(ledger) for ledger in world.check.runs()]
-            self.outcomes.update(ends or ["refused at the door"])
+            self.outcomes.update(ends or ["never opened"])
         self.seeds += 1
         self.steps += world.steps
         self.faults.update(kind.value for _, kind in world.plan.injected)

@@ -91,14 +91,27 @@ def test_a_failing_seed_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
             raise Violation("stalls", "somebody was frozen")
 
     monkeypatch.setattr(World, "count_step", refuse_stalls)
-    seed = next(seed for seed in range(1, 2_000) if failure_of(seed, traced=False))
+    seed = next(
+        seed
+        for seed in range(1, 2_000)
+        if failure_of(seed, traced=False) and len(_injected_until_it_fails(seed)) >= 4
+    )
+    before = _injected_until_it_fails(seed)
     smallest = shrink(seed)
     assert smallest is not None
-    world = World(seed, smallest.dropped)
+    left = _injected_until_it_fails(seed, smallest.dropped)
+    assert len(left) < len(before)
+    for name in left:
+        dropped = smallest.dropped | {name}
+        assert failure_of(seed, dropped) is None, f"{name} was not needed"
+    assert any(Fault.STALL.value in line for line in smallest.trace)
+
+
+def _injected_until_it_fails(seed: int, dropped: frozenset[str] = frozenset()) -> list[str]:
+    world = World(seed, dropped)
     with pytest.raises(Violation):
         world.run()
-    assert [kind for _, kind in world.plan.injected] == [Fault.STALL]
-    assert any(Fault.STALL.value in line for line in smallest.trace)
+    return [name for name, _ in world.plan.injected]
 
 
 def test_the_tables_of_the_state_machine_leave_nothing_out() -> None:
