@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import boto3
 from moto import mock_aws
+from moto.core.botocore_stubber import BotocoreStubber
 
 from adapters.aws_clients import dynamodb_client
 
@@ -22,9 +24,26 @@ FAKE_ACCOUNT = {
 
 
 @contextmanager
+def _one_request_at_a_time() -> Iterator[None]:
+    """Make each request atomic, as DynamoDB does; moto copies its tables while others write.
+
+    Writers still meet between their requests, which is where they meet on AWS.
+    """
+    answer = BotocoreStubber.__call__
+    lock = Lock()
+
+    def answer_alone(stubber: BotocoreStubber, *arguments: Any, **named: Any) -> Any:
+        with lock:
+            return answer(stubber, *arguments, **named)
+
+    with mock.patch.object(BotocoreStubber, "__call__", answer_alone):
+        yield
+
+
+@contextmanager
 def ledger_table() -> Iterator["DynamoDBClient"]:
     """Yield the store's own kind of client, with an empty table of the deployed shape."""
-    with mock.patch.dict("os.environ", FAKE_ACCOUNT), mock_aws():
+    with mock.patch.dict("os.environ", FAKE_ACCOUNT), mock_aws(), _one_request_at_a_time():
         boto3.client("dynamodb").create_table(
             TableName=TABLE_NAME,
             BillingMode="PAY_PER_REQUEST",
