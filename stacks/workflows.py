@@ -22,7 +22,15 @@ from constructs import Construct
 
 from ledger.contract import ProviderContract
 from ledger.workflow import Stage, WorkflowDefinition
-from stacks.access import Access, ask_providers, call_providers, change_runs, join, ring_doorbells
+from stacks.access import (
+    Access,
+    ask_providers,
+    call_providers,
+    change_runs,
+    join,
+    only_read,
+    ring_doorbells,
+)
 from stacks.acknowledge import acknowledge
 from stacks.code_asset import slice_code
 from stacks.deployment import Deployment
@@ -95,8 +103,9 @@ class WorkflowStack(Stack):
         )
 
     def _stage_access(self, stage: Stage) -> Access:
-        contracts = self._contracts_of(stage.providers)
-        access = call_providers(self, self._deployment, contracts)
+        called = self._contracts_of(stage.providers)
+        read = only_read(self._contracts_of(self._definition.read_again_in(stage)))
+        access = call_providers(self, self._deployment, [*called, *read])
         if stage.rings_doorbell:
             access = join(access, ring_doorbells(self, self._deployment))
         return access

@@ -9,8 +9,8 @@ from api.operator_view import view_body
 from api.problem import Response, respond
 from api.typed_body import typed
 from ledger.act import Choice, perform_action
-from ledger.actions import RecoveryAction
 from ledger.errors import RequestRefused
+from ledger.offer import RecoveryAction
 from ledger.ports import Ports
 from ledger.record import Record
 from ledger.update import load

@@ -2,14 +2,20 @@
 
 from http import HTTPStatus
 
+from api.asked import amount_of, asked
 from api.door import Request, door
 from api.problem import Response, respond
 from ledger.actions import offers
+from ledger.packet import resume_packet
 from ledger.ports import Ports
 from ledger.projection import project
 from ledger.run import RunLedger
 from ledger.update import load
 from workflows.registry import definition_of
+
+# What led to the present state is in the newest events; the whole trail is in the ledger.
+TRAIL_EVENTS = 50
+TRAIL_FIELDS = {"sequence", "at_ms", "kind", "actor", "reason", "subject", "prior_state", "state"}
 
 
 def operator_view(ports: Ports, request: Request) -> Response:
@@ -23,14 +29,30 @@ def operator_view(ports: Ports, request: Request) -> Response:
 
 
 def view_body(ports: Ports, ledger: RunLedger) -> dict[str, object]:
-    """Return what an operator sees: ``facts`` at one version, and every action with its offer."""
+    """Return what an operator sees: ``facts`` at one version, and every action with its offer.
+
+    ``summary`` is the sentence that a resumed model is told too.
+    """
     definition = definition_of(ledger.run.workflow)
     now_ms = ports.clock.now_ms()
+    facts = project(definition, ledger, now_ms)
     offered = offers(definition, ledger, lambda name: ports.providers[name].contract, now_ms)
     return {
-        "facts": project(definition, ledger, now_ms).model_dump(mode="json"),
+        "summary": resume_packet(facts, "").summary,
+        "amount": amount_of(ledger.run.request),
+        "facts": facts.model_dump(mode="json"),
         "offers": [offer.model_dump(mode="json") for offer in offered],
+        "asked": asked(definition, facts.approval.payload) if facts.approval else [],
+        "trail": _trail(ports, ledger),
     }
+
+
+def _trail(ports: Ports, ledger: RunLedger) -> list[dict[str, object]]:
+    """Return the newest events of this version of the run, oldest first."""
+    newest = ledger.run.sequence
+    shown = min(newest, TRAIL_EVENTS)
+    events = ports.store.events(ledger.run.run_id, newest - shown, shown)
+    return [event.model_dump(mode="json", include=TRAIL_FIELDS) for event in events]
 
 
 handler = door(operator_view)

@@ -1,13 +1,14 @@
 """Perform an operator's action: once, against the view it was chosen on, with actor and reason."""
 
-from ledger.actions import Offer, RecoveryAction, find_offer, offers
+from ledger.actions import offers
 from ledger.approve import put_request
 from ledger.contract import LookUp
 from ledger.draft import Draft
 from ledger.effect import ATTESTED, Effect
-from ledger.errors import RequestRefused, RetryLater
+from ledger.errors import RequestRefused
 from ledger.event import Actor, EventKind
-from ledger.execution import replace_execution
+from ledger.execution import continue_after_review
+from ledger.offer import Offer, RecoveryAction, find_offer
 from ledger.ports import Ports
 from ledger.provider import ProviderRecord, RecordStatus
 from ledger.reconcile import reconcile_run
@@ -78,7 +79,7 @@ def perform_action(
         acted = load(ports, run_id)
     # Only a run that the action brought back needs an execution; one that is active has one.
     if prior is RunState.REVIEW and acted.run.state is RunState.ACTIVE:
-        _continue(ports, acted, actor)
+        continue_after_review(ports, run_id, "an operator acted", actor)
     return load(ports, run_id)
 
 
@@ -199,12 +200,3 @@ def _send_again(draft: Draft, mail: Effect) -> None:
         )
     draft.put_effect(mail.model_copy(update={"superseded": True}))
     _go_on(draft, "what was in doubt was decided by an operator")
-
-
-def _continue(ports: Ports, ledger: RunLedger, actor: Actor) -> None:
-    run = ledger.run
-    try:
-        replace_execution(ports, run.run_id, run.epoch, "an operator acted", actor, at_once=True)
-    except RetryLater:
-        # The action is on record and the run is due within the start deadline.
-        return

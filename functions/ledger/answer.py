@@ -42,9 +42,17 @@ def settle_record(
 
 
 def settle_fault(
-    draft: Draft, contract: ProviderContract, effect: Effect, fault: ProviderFault
+    draft: Draft,
+    contract: ProviderContract,
+    effect: Effect,
+    fault: ProviderFault,
+    judgement: Judgement | None = None,
 ) -> None:
-    """Settle a call that returned no record, by the provider's own error table."""
+    """Settle a call that returned no record, by the provider's own error table.
+
+    ``judgement`` is what a read after a refusal showed: a record of ours weighs more than the
+    refusal, and the records of others may explain it.
+    """
     error_class = contract.classify(fault.kind, fault.status, fault.code)
     words = str(fault)
     earlier_unknown = _earlier_unknown(effect)
@@ -54,12 +62,17 @@ def settle_fault(
             reason="the provider knows this key with another request; no other key was tried",
         )
         settle_conflict(draft, with_outcome(effect, AttemptOutcome.REFUSED, words), judgement)
-    elif error_class is ErrorClass.REFUSED and not earlier_unknown:
-        settle_rejected(draft, effect, f"the provider refused: {words}", words)
+    elif error_class is ErrorClass.REFUSED and not earlier_unknown and not _shows_ours(judgement):
+        in_the_way = judgement.others if judgement else ()
+        settle_rejected(draft, effect, f"the provider refused: {words}", words, in_the_way)
     elif error_class is ErrorClass.NOT_REACHED and not earlier_unknown:
         settle_not_reached(draft, effect, words)
     else:
         settle_unknown(draft, effect, f"no answer that proves anything: {words}", words)
+
+
+def _shows_ours(judgement: Judgement | None) -> bool:
+    return judgement is not None and judgement.record is not None
 
 
 def _earlier_unknown(effect: Effect) -> bool:

@@ -18,7 +18,7 @@ from ledger.errors import (
 from ledger.event import EventKind
 from ledger.idempotency import idempotency_key_for
 from ledger.instance import instance_of
-from ledger.plan import planned_again
+from ledger.plan import note_planned, planned_again
 from ledger.ports import Ports
 from ledger.record import Scalar
 from ledger.task import Task, check_may_act
@@ -69,14 +69,7 @@ def claim(
             effect = planned_again(effect, planned)
         if effect is None:
             effect = planned
-            draft.put_effect(effect)
-            draft.note(
-                EventKind.EFFECT_PLANNED,
-                f"{operation.name} intended",
-                subject=effect.effect_id,
-                state=EffectState.PLANNED,
-                details={"request_digest": effect.request.digest},
-            )
+            note_planned(draft, effect)
         if effect.state is EffectState.CONFIRMED:
             return  # a duplicate of this worker was faster
         if instance_of(ledger, operation.name) != effect.instance:
@@ -165,6 +158,7 @@ def _write_claim(
         },
         attempts=(*effect.attempts, attempt),
         absence_reads_at_ms=(),
+        candidates=(),
     )
 
 

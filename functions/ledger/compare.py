@@ -35,6 +35,10 @@ class Judgement(Record):
     reason: str
     record: ProviderRecord | None = None
     candidates: tuple[ProviderRecord, ...] = ()
+    others: tuple[ProviderRecord, ...] = ()
+    """What nobody of ours made at the same target, and that has an effect there."""
+
+    concerns: tuple[str, ...] = ()
 
 
 def judge(effect: Effect, findings: Findings) -> Judgement:
@@ -43,6 +47,17 @@ def judge(effect: Effect, findings: Findings) -> Judgement:
     A record is ours only by our mark. One that matches in every field but carries no mark might
     be ours or a colleague's: that is a person's question, whichever way it looks.
     """
+    others = tuple(found for found in findings.records if _is_of_others(found))
+    return _verdict(effect, findings).model_copy(
+        update={"others": others[:MAX_CANDIDATES], "concerns": findings.concerns}
+    )
+
+
+def _is_of_others(record: ProviderRecord) -> bool:
+    return record.mark is None and record.status is not RecordStatus.FAILED
+
+
+def _verdict(effect: Effect, findings: Findings) -> Judgement:
     ours = [found for found in findings.records if found.mark == effect.effect_id]
     if len(ours) > 1:
         return Judgement(
@@ -55,9 +70,7 @@ def judge(effect: Effect, findings: Findings) -> Judgement:
     lookalikes = [
         found
         for found in findings.records
-        if found.mark is None
-        and found.status is not RecordStatus.FAILED
-        and not differing_fields(effect, found)
+        if _is_of_others(found) and not differing_fields(effect, found)
     ]
     if lookalikes:
         return Judgement(
@@ -69,6 +82,22 @@ def judge(effect: Effect, findings: Findings) -> Judgement:
     if not findings.complete:
         return Judgement(verdict=Verdict.INCOMPLETE, reason="not every page could be read")
     return Judgement(verdict=Verdict.ABSENT, reason="a complete read shows no record of ours")
+
+
+def still_shows(effect: Effect, findings: Findings) -> Judgement:
+    """Return what ``findings`` say about a record that was confirmed before.
+
+    A record of which there can be only one, such as a subscription, carries the mark of whoever
+    wrote last: what was proven of it holds as long as it is equal in every approved field.
+    """
+    proven_id = effect.evidence.record_id if effect.evidence else ""
+    for found in findings.records:
+        same = found.record_id == proven_id and found.status is RecordStatus.DONE
+        if same and found.mark in (None, effect.effect_id) and not differing_fields(effect, found):
+            ours = found.model_copy(update={"mark": effect.effect_id})
+            rest = tuple(other for other in findings.records if other is not found)
+            return judge(effect, findings.model_copy(update={"records": (ours, *rest)}))
+    return judge(effect, findings)
 
 
 def differing_fields(effect: Effect, record: ProviderRecord) -> tuple[str, ...]:

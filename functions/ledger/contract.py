@@ -51,6 +51,11 @@ class Need(StrEnum):
     SEND_MAIL = "send_mail"
 
 
+# An hour before the key lapses: long enough for a person to look while a replay is still harmless,
+# and short beside a key's day.
+KEY_NOTICE_SECONDS = 3600
+
+
 class ErrorRule(Record):
     """One row of the error table. None matches anything; the first matching row wins."""
 
@@ -81,6 +86,9 @@ class ProviderContract(Record):
     key_margin_seconds: int = 0
     """Taken off the lifetime, for clocks that differ and requests that travel."""
 
+    key_notice_seconds: int = KEY_NOTICE_SECONDS
+    """How long before its key lapses an effect of unknown outcome is brought before a person."""
+
     look_up: LookUp
     look_up_consistency: Consistency
     settle_window_seconds: int
@@ -101,6 +109,10 @@ class ProviderContract(Record):
     pending_deadline_seconds: int = 14 * 24 * 3600
     """How long a record may stay unfinished before somebody is told. Card refunds that a bank
     holds end within ten business days (Stripe, "Refund and cancel payments")."""
+
+    rechecks_after_seconds: tuple[int, ...] = ()
+    """When a confirmed record is read once more, counted from its confirmation: an owner that can
+    take its word back is asked again, even after the run has ended."""
 
     max_attempts: int
     errors: tuple[ErrorRule, ...]

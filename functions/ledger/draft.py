@@ -84,7 +84,13 @@ class Draft:
         prior = self._run.state
         check_run_move(prior, state)
         if prior is RunState.REVIEW:  # its reason ends with it
-            updates = {"review_reason": "", "review_recovers": False, **updates}
+            ended = {
+                "review_reason": "",
+                "review_since_ms": None,
+                "review_recovers": False,
+                "settled_in_review": (),
+            }
+            updates = {**ended, **updates}
         self.set_run(state=state, **updates)
         self.note(kind, reason, subject=self._run.run_id, prior=prior, state=state)
 
@@ -100,6 +106,7 @@ class Draft:
             EventKind.REVIEW_REQUIRED,
             reason,
             review_reason=reason,
+            review_since_ms=self.now_ms,
             review_recovers=recovers,
             closed_at_ms=None,
         )

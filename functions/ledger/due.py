@@ -17,18 +17,29 @@ MAX_READ_WAIT_SECONDS = 6 * 3600
 
 
 def read_wait_seconds(effect: Effect) -> int:
-    """Return how long to wait before the next read of an unsettled effect (doubling, capped)."""
+    """Return how long to wait after a read that settled nothing (doubling, capped)."""
     doublings = min(effect.reconcile_reads, 13)  # past the cap already, and no number grows large
     return min(FIRST_READ_WAIT_SECONDS << doublings, MAX_READ_WAIT_SECONDS)
 
 
 def next_look_at_ms(ledger: RunLedger, now_ms: int) -> int | None:
-    """Return when the sweeper should look, None for a closed run."""
-    run = ledger.run
-    if not run.is_open:
-        return None
+    """Return when the sweeper should look, None when nothing is left to look after.
+
+    A run that has ended is looked after as long as an owner may still take its word back.
+    """
     soonest = now_ms + MIN_LOOK_INTERVAL_SECONDS * 1000
-    return max(soonest, _wanted_look_at_ms(ledger, now_ms))
+    if ledger.run.is_open:
+        return max(soonest, _wanted_look_at_ms(ledger, now_ms))
+    rechecks = [_recheck_at_ms(effect, now_ms) for effect in ledger.effects]
+    wanted_at_ms = min((at for at in rechecks if at is not None), default=None)
+    return None if wanted_at_ms is None else max(soonest, wanted_at_ms)
+
+
+def _recheck_at_ms(effect: Effect, now_ms: int) -> int | None:
+    recheck_at_ms = effect.recheck_at_ms()
+    if recheck_at_ms is None or recheck_at_ms > now_ms:
+        return recheck_at_ms
+    return now_ms + read_wait_seconds(effect) * 1000
 
 
 def _wanted_look_at_ms(ledger: RunLedger, now_ms: int) -> int:

@@ -5,6 +5,7 @@ from typing import cast
 
 from ledger.attempt import Attempt
 from ledger.canonical import canonical_bytes, digest
+from ledger.contract import KEY_NOTICE_SECONDS
 from ledger.errors import ReviewRequired
 from ledger.provider import ProviderRecord
 from ledger.record import Scalar, StoredRecord
@@ -83,6 +84,7 @@ class Effect(StoredRecord):
     attempts: tuple[Attempt, ...] = ()
     key_first_used_at_ms: int | None = None
     key_protects_until_ms: int | None = None
+    key_notice_seconds: int = KEY_NOTICE_SECONDS
     unsettled_since_ms: int | None = None
     """Since when the provider has owed an answer (unknown) or an end (accepted)."""
 
@@ -96,10 +98,19 @@ class Effect(StoredRecord):
     """Whether a person has allowed another instance in its place."""
 
     reconcile_reads: int = 0
+    """How many reads in a row settled nothing; each makes the wait for the next one longer."""
+
+    rechecks_after_seconds: tuple[int, ...] = ()
+    rechecks_made: int = 0
+    """How many of the reads that follow a confirmation were made."""
+
     overdue: bool = False
     evidence: Evidence | None = None
     candidates: tuple[Evidence, ...] = ()
-    """Records that may or may not be ours, for the person who reviews a conflict."""
+    """Records that may or may not be ours, or that stand in the way, for the person who reviews."""
+
+    remarks: tuple[str, ...] = ()
+    """What else was seen at the target, each said once: writes of others, a dispute."""
 
     late_results: tuple[LateResult, ...] = ()
 
@@ -126,6 +137,23 @@ class Effect(StoredRecord):
         """Return when somebody has to be told, None while nothing is owed."""
         if self.unsettled_since_ms is None:
             return None
-        pending = self.state is EffectState.ACCEPTED
-        deadline = self.pending_deadline_seconds if pending else self.recovery_deadline_seconds
-        return self.unsettled_since_ms + deadline * 1000
+        if self.state is EffectState.ACCEPTED:
+            return self.unsettled_since_ms + self.pending_deadline_seconds * 1000
+        deadline_ms = self.unsettled_since_ms + self.recovery_deadline_seconds * 1000
+        notice_ms = self.key_notice_at_ms()
+        return deadline_ms if notice_ms is None else min(deadline_ms, notice_ms)
+
+    def key_notice_at_ms(self) -> int | None:
+        """Return when a person has to know that the key will soon protect nothing, None without."""
+        if self.key_protects_until_ms is None:
+            return None
+        return self.key_protects_until_ms - self.key_notice_seconds * 1000
+
+    def recheck_at_ms(self) -> int | None:
+        """Return when the owner of a confirmed record is to be asked again, None when no more."""
+        if self.state is not EffectState.CONFIRMED or self.evidence is None:
+            return None
+        if self.rechecks_made >= len(self.rechecks_after_seconds):
+            return None
+        after_seconds = self.rechecks_after_seconds[self.rechecks_made]
+        return self.evidence.read_at_ms + after_seconds * 1000

@@ -1,6 +1,7 @@
 """Give a run an execution: decided in the ledger first, started by name, harmless if repeated."""
 
 from ledger.draft import Draft
+from ledger.errors import RetryLater
 from ledger.event import Actor, EventKind
 from ledger.ports import Ports, StartOutcome
 from ledger.run import RunLedger
@@ -82,6 +83,18 @@ def replace_execution(
     if replaced.run.start_not_before_ms > ports.clock.now_ms():
         return StartOutcome.HELD_BACK  # the sweeper starts it when it is due
     return start_execution(ports, run_id, actor)
+
+
+def continue_after_review(ports: Ports, run_id: str, reason: str, actor: Actor) -> None:
+    """Give a run that has just left its review a new execution."""
+    run = load(ports, run_id).run
+    if run.state is not RunState.ACTIVE or run.execution_started:
+        return
+    try:
+        replace_execution(ports, run_id, run.epoch, reason, actor, at_once=True)
+    except RetryLater:
+        # What ended the review is on record, and the run is due within the start deadline.
+        return
 
 
 def _stop_without_version(ports: Ports, run_id: str, actor: Actor) -> RunLedger:

@@ -1,11 +1,12 @@
 """Money is integer minor units with an ISO 4217 currency."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from iso4217 import Currency
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, ValidationError
 
-from ledger.record import Record
+from ledger.record import Record, Scalar
 
 # The largest integer that every JSON reader holds exactly (RFC 8785 section 3.2.2.3).
 MAX_AMOUNT_MINOR = 2**53 - 1
@@ -42,3 +43,12 @@ class Money(Record):
             return f"{self.currency} {self.amount_minor}"
         major, minor = divmod(self.amount_minor, 10**exponent)
         return f"{self.currency} {major}.{minor:0{exponent}d}"
+
+
+def money_in(fields: Mapping[str, Scalar]) -> Money | None:
+    """Return the amount that ``fields`` name, None when they name none that can be told."""
+    named = {name: fields.get(name) for name in Money.model_fields}
+    try:
+        return Money.model_validate(named)
+    except ValidationError:
+        return None

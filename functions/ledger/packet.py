@@ -2,10 +2,8 @@
 
 import unicodedata
 
-from iso4217 import Currency
-
 from ledger.canonical import canonical_bytes
-from ledger.money import Money
+from ledger.money import money_in
 from ledger.projection import EffectFacts, RunFacts
 from ledger.record import Record, Scalar
 from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState, RunState
@@ -99,7 +97,7 @@ def _sentence(facts: RunFacts, effect: EffectFacts) -> str:
         return f"{effect.label} {ATTESTED_WORDS}"
     if effect.record_id and effect.state is EffectState.CONFIRMED:
         words.append(effect.record_id)
-    money = _money(effect.bound)
+    money = money_in(effect.bound)
     if money:
         words.append(f"for {money}")
     return " ".join([*words, _state_words(facts, effect.state)])
@@ -111,13 +109,6 @@ def _state_words(facts: RunFacts, state: EffectState) -> str:
     if state in UNSETTLED_EFFECT_STATES:
         return UNPROVEN_WORDS
     return NOT_DONE_WORDS if state is EffectState.PLANNED else EFFECT_WORDS[state]
-
-
-def _money(fields: dict[str, Scalar]) -> Money | None:
-    amount, currency = fields.get("amount_minor"), fields.get("currency")
-    if isinstance(amount, int) and isinstance(currency, str) and currency in Currency.__members__:
-        return Money(amount_minor=amount, currency=currency)
-    return None
 
 
 def _fact(effect: EffectFacts) -> EffectFact:

@@ -12,7 +12,7 @@ from ledger.answer import keep_late_result, settle_fault, settle_record, use_lat
 from ledger.authorise import check_consequence, read_authority
 from ledger.claim import LEDGER_WRITE_MARGIN_SECONDS, check_can_begin, check_pace, claim
 from ledger.compare import Judgement, judge
-from ledger.contract import FaultKind, ProviderContract
+from ledger.contract import ErrorClass, FaultKind, ProviderContract
 from ledger.draft import Draft
 from ledger.effect import Effect
 from ledger.errors import (
@@ -22,16 +22,15 @@ from ledger.errors import (
     ReviewRequired,
     TooLittleTime,
 )
-from ledger.idempotency import effect_id_for
-from ledger.instance import instance_of
 from ledger.life import showing_life
 from ledger.plan import existing_or_planned
 from ledger.ports import Ports, TimeLeft
 from ledger.provider import ProviderCall, ProviderFault, ProviderRecord
 from ledger.recheck import check_evidence_holds, check_still_absent
+from ledger.review import record_review, review_what_stands_in_the_way
 from ledger.run import RunLedger
 from ledger.task import Task, check_may_act, check_version
-from ledger.transitions import EffectState, RunState
+from ledger.transitions import EffectState
 from ledger.update import load, update
 from ledger.workflow import Operation, WorkflowDefinition
 
@@ -64,7 +63,7 @@ def perform(
             return _performed(ports, time_left, operation, task, seen)
     except ReviewRequired as required:
         # A stage that asks for a review which is not on record would be sent straight back here.
-        _record_review(ports, task, operation, seen, str(required))
+        record_review(ports, task, operation, seen, str(required))
         raise
 
 
@@ -96,7 +95,9 @@ def _performed(
     checked_at_ms = ports.clock.now_ms()
     authority = read_authority(ports, effect.provider, effect.bound, personal)
     if not authority.allowed:
-        raise ReviewRequired(f"{operation.name} is not allowed: {authority.reason}")
+        reason = f"{operation.name} is not allowed: {authority.reason}"
+        review_what_stands_in_the_way(ports, task, ledger, effect, reason)
+        raise ReviewRequired(reason)
     claimed = claim(ports, operation, task, effect, authority.snapshot)
     if claimed.state is EffectState.CONFIRMED:
         return claimed
@@ -136,22 +137,6 @@ def _personal_fields(ports: Ports, task: Task, contract: ProviderContract) -> di
     return {name: fields[name] for name in contract.personal_fields}
 
 
-def _record_review(
-    ports: Ports, task: Task, operation: Operation, seen: RunLedger, reason: str
-) -> None:
-    def decide(draft: Draft) -> None:
-        run = draft.ledger.run
-        effect_id = effect_id_for(run.run_id, operation.name, instance_of(seen, operation.name))
-        # A worker that was frozen must not judge by what it read before a duplicate went on: what
-        # stands in its way may be our own effect.
-        overtaken = draft.ledger.effect(effect_id) != seen.effect(effect_id)
-        on_record = run.state is RunState.REVIEW
-        if run.epoch == task.epoch and run.is_open and not overtaken and not on_record:
-            draft.send_to_review(reason)
-
-    update(ports, task.run_id, task.actor, decide)
-
-
 def _begins_too_late(
     ports: Ports,
     time_left: TimeLeft,
@@ -184,14 +169,22 @@ def _call(ports: Ports, claimed: Effect, call: ProviderCall) -> Answer:
 def _read_back(
     ports: Ports, contract: ProviderContract, effect: Effect, call: ProviderCall, answer: Answer
 ) -> Judgement | None:
-    """Return what a separate read says about an accepted write, None when none could be made."""
-    if isinstance(answer, ProviderFault) or not contract.confirmed_by_read:
+    """Return what a separate read says about a write that was accepted or refused for good.
+
+    None when none could be made. A refusal is read back for what may explain it.
+    """
+    refused = isinstance(answer, ProviderFault) and _is_refusal(contract, answer)
+    if not contract.confirmed_by_read or (isinstance(answer, ProviderFault) and not refused):
         return None
     try:
         return judge(effect, ports.providers[effect.provider].look_up(call))
     except ProviderFault:
         # The acceptance is kept; reconcile makes the read that failed here.
         return None
+
+
+def _is_refusal(contract: ProviderContract, fault: ProviderFault) -> bool:
+    return contract.classify(fault.kind, fault.status, fault.code) is ErrorClass.REFUSED
 
 
 def _settle(
@@ -218,7 +211,7 @@ def _settle(
             case ProviderRecord():
                 keep_late_result(draft, effect, attempt, answer)
             case ProviderFault() if holds_claim:
-                settle_fault(draft, contract, effect, answer)
+                settle_fault(draft, contract, effect, answer, judgement)
             case ProviderFault():
                 use_late_fault(draft, contract, effect, attempt, answer)
 

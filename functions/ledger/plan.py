@@ -1,8 +1,10 @@
 """Intend a write: fix its id, its key and its exact bytes before anything is sent."""
 
 from ledger.authorise import bound_fields
+from ledger.draft import Draft
 from ledger.effect import MAX_REQUEST_BYTES, Effect, FrozenRequest
 from ledger.errors import ReviewRequired
+from ledger.event import EventKind
 from ledger.idempotency import effect_id_for, idempotency_key_for
 from ledger.instance import instance_of
 from ledger.ports import Ports
@@ -49,8 +51,22 @@ def existing_or_planned(ports: Ports, operation: Operation, ledger: RunLedger) -
         approval_id=None,
         recovery_deadline_seconds=provider.contract.recovery_deadline_seconds,
         pending_deadline_seconds=provider.contract.pending_deadline_seconds,
+        key_notice_seconds=provider.contract.key_notice_seconds,
+        rechecks_after_seconds=provider.contract.rechecks_after_seconds,
     )
     return planned_again(existing, planned) if existing else planned
+
+
+def note_planned(draft: Draft, effect: Effect) -> None:
+    """Write an effect that was not on record, with its event."""
+    draft.put_effect(effect)
+    draft.note(
+        EventKind.EFFECT_PLANNED,
+        f"{effect.operation} intended",
+        subject=effect.effect_id,
+        state=EffectState.PLANNED,
+        details={"request_digest": effect.request.digest},
+    )
 
 
 def planned_again(stored: Effect, planned: Effect) -> Effect:

@@ -38,7 +38,11 @@ class EffectFacts(Record):
     unsettled_since_ms: int | None
     overdue_at_ms: int | None
     overdue: bool
+    recheck_at_ms: int | None
+    """When the owner of a confirmed record is asked once more."""
+
     candidates: tuple[Evidence, ...]
+    remarks: tuple[str, ...]
     over: bool
     """Whether another instance counts in its place: it was refused, or given up by a person."""
 
@@ -68,6 +72,9 @@ class RunFacts(Record):
 
     state: RunState
     review_reason: str
+    settled_in_review: tuple[str, ...]
+    """Labels of the effects whose outcome was found out since the review began."""
+
     engineering: bool
     opened_at_ms: int
     closed_at_ms: int | None
@@ -127,6 +134,11 @@ def project(definition: WorkflowDefinition, ledger: RunLedger, now_ms: int) -> R
         view_version=run.sequence,
         state=run.state,
         review_reason=run.review_reason if run.state is RunState.REVIEW else "",
+        settled_in_review=tuple(
+            definition.operation(found.operation).label
+            for found in ledger.effects
+            if found.effect_id in run.settled_in_review
+        ),
         engineering=run.engineering,
         opened_at_ms=run.opened_at_ms,
         closed_at_ms=run.closed_at_ms,
@@ -177,7 +189,9 @@ def _effect_facts(effect: Effect, label: str, *, over: bool) -> EffectFacts:
         unsettled_since_ms=effect.unsettled_since_ms,
         overdue_at_ms=effect.overdue_at_ms(),
         overdue=effect.overdue,
+        recheck_at_ms=effect.recheck_at_ms(),
         candidates=effect.candidates,
+        remarks=effect.remarks,
         over=over,
     )
 

@@ -61,6 +61,10 @@ class Findings(Record):
     complete: bool
     """Whether every page was read. An incomplete look-up proves no absence."""
 
+    concerns: tuple[str, ...] = ()
+    """What else a person should know of the target, in words of ours (``the charge is disputed``).
+    It decides nothing about the effect."""
+
 
 class Authority(Record):
     """Whether the owner of the target allows the write now, with what was read to say so."""

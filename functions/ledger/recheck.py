@@ -1,13 +1,14 @@
 """Read again what was concluded before: a proof is only as fresh as the read that it rests on."""
 
-from ledger.compare import Judgement, Verdict, judge
+from ledger.compare import Judgement, Verdict, judge, still_shows
 from ledger.contract import LookUp
 from ledger.draft import Draft
 from ledger.effect import Effect
 from ledger.errors import EffectUnknown, ProviderUnavailable, ReviewRequired
 from ledger.event import Actor, EventKind
 from ledger.ports import Ports
-from ledger.provider import ProviderCall, ProviderFault
+from ledger.provider import Findings, ProviderCall, ProviderFault
+from ledger.remarks import note_remarks
 from ledger.run import RunLedger
 from ledger.settle import evidence_of, reopen_unknown
 from ledger.transitions import EffectState
@@ -27,7 +28,8 @@ def check_still_absent(ports: Ports, run_id: str, effect: Effect, actor: Actor) 
     """
     if not any(found.was_ever_unknown for found in effect.attempts):
         return
-    judgement = _read(ports, run_id, effect)
+    findings = find(ports, run_id, effect)
+    judgement = judge(effect, findings) if findings else None
     if judgement is None or judgement.verdict is Verdict.ABSENT:
         return
 
@@ -42,48 +44,100 @@ def check_still_absent(ports: Ports, run_id: str, effect: Effect, actor: Actor) 
 def check_evidence_holds(
     ports: Ports, operation: Operation, ledger: RunLedger, actor: Actor
 ) -> None:
-    """Return when every record that ``operation`` quotes is still what it was.
+    """Return when every record that ``operation`` quotes or rests on is still what it was.
 
     Raises ReviewRequired when one is not, ProviderUnavailable when one could not be read.
     """
-    quoted = {checkpoint for _, checkpoint, _ in operation.evidence_fields}
     for effect in ledger.effects:
-        if effect.checkpoint in quoted and effect.state is EffectState.CONFIRMED:
-            recheck_confirmed(ports, ledger.run.run_id, effect, actor)
+        rests_on_it = effect.checkpoint in operation.rests_on
+        if not rests_on_it or effect.state is not EffectState.CONFIRMED:
+            continue
+        if not recheck_confirmed(ports, ledger.run.run_id, effect, actor):
+            raise ReviewRequired(f"{effect.operation} is no longer as it was confirmed.")
 
 
-def recheck_confirmed(ports: Ports, run_id: str, effect: Effect, actor: Actor) -> None:
-    """Return when the owner still shows the record of a confirmed effect as it was proven.
+def recheck_confirmed(
+    ports: Ports, run_id: str, effect: Effect, actor: Actor, *, scheduled: bool = False
+) -> bool:
+    """Return whether the owner still shows the record of a confirmed effect as it was proven.
 
-    Raises:
-        ReviewRequired: it does not; the effect is contradicted and the run in review.
-        ProviderUnavailable: it could not be read.
+    Where it does not, the effect is contradicted and the run in review. ``scheduled`` counts the
+    read as one of those that follow a confirmation.
+
+    Raises ProviderUnavailable when it could not be read; nothing is concluded then.
     """
-    judgement = _read(ports, run_id, effect)
-    if judgement is None or judgement.verdict in (Verdict.MATCH, Verdict.INCOMPLETE):
-        return
+    findings = find(ports, run_id, effect)
+    if findings is None:
+        return True
+    judgement = still_shows(effect, findings)
+    holds = judgement.verdict in (Verdict.MATCH, Verdict.INCOMPLETE)
 
     def decide(draft: Draft) -> None:
         if draft.ledger.effect(effect.effect_id) != effect:
             return
-        draft.move_effect(
-            effect,
-            EffectState.CONTRADICTED,
-            EventKind.EFFECT_CONTRADICTED,
-            judgement.reason,
-            candidates=tuple(
-                evidence_of(effect, found, draft.now_ms)
-                for found in judgement.candidates or filter(None, (judgement.record,))
-            ),
-        )
-        draft.send_to_review(f"{effect.operation} was confirmed, and now: {judgement.reason}")
+        if not holds:
+            _contradict(draft, effect, judgement)
+            return
+        seen = note_remarks(draft, effect, judgement)
+        if scheduled:
+            _count(draft, seen)
 
     update(ports, run_id, actor, decide)
-    raise ReviewRequired(f"{effect.operation} is no longer as it was confirmed.")
+    return holds
 
 
-def _read(ports: Ports, run_id: str, effect: Effect) -> Judgement | None:
-    """Return what the provider shows now, None when it cannot be asked."""
+def _contradict(draft: Draft, effect: Effect, judgement: Judgement) -> None:
+    draft.move_effect(
+        effect,
+        EffectState.CONTRADICTED,
+        EventKind.EFFECT_CONTRADICTED,
+        judgement.reason,
+        candidates=tuple(
+            evidence_of(effect, found, draft.now_ms)
+            for found in judgement.candidates or filter(None, (judgement.record,))
+        ),
+    )
+    draft.send_to_review(f"{effect.operation} was confirmed, and now: {judgement.reason}")
+
+
+def _count(draft: Draft, effect: Effect) -> None:
+    made = {"rechecks_made": effect.rechecks_made + 1, "reconcile_reads": 0}
+    draft.put_effect(effect.model_copy(update=made))
+    draft.note(
+        EventKind.RECHECKED,
+        "its owner still shows it as it was confirmed",
+        subject=effect.effect_id,
+        prior=effect.state,
+        state=effect.state,
+    )
+
+
+def note_unreadable(
+    ports: Ports, run_id: str, effect: Effect, actor: Actor, unavailable: ProviderUnavailable
+) -> None:
+    """Note a scheduled read that could not be made, so that the next one waits longer."""
+
+    def decide(draft: Draft) -> None:
+        if draft.ledger.effect(effect.effect_id) != effect:
+            return
+        reads = {"reconcile_reads": effect.reconcile_reads + 1}
+        draft.put_effect(effect.model_copy(update=reads))
+        draft.note(
+            EventKind.RECONCILE_READ_FAILED,
+            str(unavailable),
+            subject=effect.effect_id,
+            prior=effect.state,
+            state=effect.state,
+        )
+
+    update(ports, run_id, actor, decide)
+
+
+def find(ports: Ports, run_id: str, effect: Effect) -> Findings | None:
+    """Return what the provider shows now at the effect's target, None when it cannot be asked.
+
+    Raises ProviderUnavailable.
+    """
     provider = ports.providers[effect.provider]
     if provider.contract.look_up is LookUp.NONE:
         return None
@@ -95,7 +149,7 @@ def _read(ports: Ports, run_id: str, effect: Effect) -> Judgement | None:
         params=effect.request.stored_params(),
     )
     try:
-        return judge(effect, provider.look_up(call))
+        return provider.look_up(call)
     except ProviderFault as fault:
         raise ProviderUnavailable(
             f"{effect.provider} could not be read again ({fault}); nothing was sent."

@@ -17,12 +17,14 @@ from ledger.event import Actor, EventKind
 from ledger.ports import Ports
 from ledger.provider import Findings, ProviderCall, ProviderFault
 from ledger.record import Record
+from ledger.remarks import note_remarks
 from ledger.run import RunLedger
 from ledger.settle import (
     end_recovered_review,
     settle_conflict,
     settle_found,
     settle_unknown,
+    tell_reviewer,
     with_outcome,
 )
 from ledger.transitions import EffectState, RunState
@@ -138,7 +140,7 @@ def _apply_found(draft: Draft, effect: Effect, judgement: Judgement) -> None:
     if effect.state is EffectState.ACCEPTED and judgement.verdict is Verdict.PENDING:
         _note_read(draft, effect, judgement.reason)
     else:
-        settle_found(draft, _lapsed(draft, effect), judgement)
+        note_remarks(draft, settle_found(draft, _lapsed(draft, effect), judgement), judgement)
 
 
 def _apply_not_ours(draft: Draft, contract: ProviderContract, effect: Effect, read: _Read) -> None:
@@ -189,7 +191,7 @@ def _count_absence(draft: Draft, contract: ProviderContract, effect: Effect, rea
         reason = "absent, and the provider's contract allows no replay"
         settle_conflict(draft, effect, Judgement(verdict=Verdict.CONFLICT, reason=reason))
         return
-    draft.move_effect(
+    absent = draft.move_effect(
         with_outcome(effect, AttemptOutcome.ABSENT, effect.attempts[-1].fault),
         EffectState.PLANNED,
         EventKind.ABSENCE_PROVEN,
@@ -199,6 +201,7 @@ def _count_absence(draft: Draft, contract: ProviderContract, effect: Effect, rea
         absence_reads_at_ms=reads,
     )
     end_recovered_review(draft)
+    tell_reviewer(draft, absent)
 
 
 def _note_read(draft: Draft, effect: Effect, reason: str) -> None:
@@ -208,7 +211,8 @@ def _note_read(draft: Draft, effect: Effect, reason: str) -> None:
 def _put_read(draft: Draft, effect: Effect, kind: EventKind, reason: str) -> None:
     """Count a read that settled nothing, and tell somebody once the deadline has passed.
 
-    The state does not change: age proves nothing.
+    The state does not change: age proves nothing. A key that is about to lapse is told before it
+    does, while sending the same request again would still be harmless.
     """
     overdue_at_ms = effect.overdue_at_ms()
     overdue = overdue_at_ms is not None and draft.now_ms >= overdue_at_ms
@@ -219,16 +223,25 @@ def _put_read(draft: Draft, effect: Effect, kind: EventKind, reason: str) -> Non
     draft.put_effect(read)
     draft.note(kind, reason, subject=effect.effect_id, prior=effect.state, state=effect.state)
     if newly_overdue:
-        draft.note(
-            EventKind.EFFECT_OVERDUE,
-            "unsettled past its deadline",
-            subject=effect.effect_id,
-            prior=effect.state,
-            state=effect.state,
-        )
-        draft.send_to_review(
-            f"{effect.operation} is {effect.state} past its deadline: {reason}", recovers=True
-        )
+        _tell_overdue(draft, effect, reason)
+
+
+def _tell_overdue(draft: Draft, effect: Effect, reason: str) -> None:
+    notice_at_ms = effect.key_notice_at_ms()
+    lapsing = (
+        effect.state is EffectState.UNKNOWN
+        and notice_at_ms is not None
+        and draft.now_ms >= notice_at_ms
+    )
+    words = "and its key is about to lapse or has lapsed" if lapsing else "past its deadline"
+    draft.note(
+        EventKind.KEY_LAPSING if lapsing else EventKind.EFFECT_OVERDUE,
+        f"{effect.state} {words}",
+        subject=effect.effect_id,
+        prior=effect.state,
+        state=effect.state,
+    )
+    draft.send_to_review(f"{effect.operation} is {effect.state} {words}: {reason}", recovers=True)
 
 
 def _wait_seconds(effect: Effect, contract: ProviderContract, now_ms: int) -> int:

@@ -29,13 +29,19 @@ class Run(StoredRecord):
 
     sequence: int = 0
     due_at_ms: int | None = None
-    """When the sweeper looks after the run; None once it is closed."""
+    """When the sweeper looks after the run; None when nothing is left to look after."""
 
     progress_deadline_seconds: int
     max_executions: int
     review_reason: str = ""
+    review_since_ms: int | None = None
+    """When the present review began; None outside of one."""
+
     review_recovers: bool = False
     """Whether proof found later ends the review by itself (an overdue unknown that is found)."""
+
+    settled_in_review: tuple[str, ...] = ()
+    """Ids of effects whose outcome was found out since the review began."""
 
     engineering: bool = False
     """Whether an operator asked for an engineer to look."""

@@ -74,6 +74,8 @@ def settle_confirmed(draft: Draft, effect: Effect, record: ProviderRecord, reaso
         evidence=evidence,
         unsettled_since_ms=None,
         overdue=False,
+        reconcile_reads=0,
+        rechecks_made=0,
     )
     draft.reach(
         Checkpoint(
@@ -86,6 +88,7 @@ def settle_confirmed(draft: Draft, effect: Effect, record: ProviderRecord, reaso
     )
     end_recovered_review(draft)
     end_needless_wait(draft)
+    tell_reviewer(draft, confirmed)
     return confirmed
 
 
@@ -105,11 +108,22 @@ def settle_conflict(draft: Draft, effect: Effect, judgement: Judgement) -> Effec
     return moved
 
 
-def settle_rejected(draft: Draft, effect: Effect, reason: str, fault: str = "") -> Effect:
-    """Record the provider's definite no and stop for review."""
+def settle_rejected(
+    draft: Draft,
+    effect: Effect,
+    reason: str,
+    fault: str = "",
+    in_the_way: tuple[ProviderRecord, ...] = (),
+) -> Effect:
+    """Record the provider's definite no, with what may explain it, and stop for review."""
     ended = with_outcome(effect, AttemptOutcome.REFUSED, fault)
     moved = draft.move_effect(
-        ended, EffectState.REJECTED, EventKind.EFFECT_REJECTED, reason, unsettled_since_ms=None
+        ended,
+        EffectState.REJECTED,
+        EventKind.EFFECT_REJECTED,
+        reason,
+        candidates=tuple(evidence_of(effect, found, draft.now_ms) for found in in_the_way),
+        unsettled_since_ms=None,
     )
     draft.send_to_review(f"{effect.operation}: {reason}")
     return moved
@@ -144,6 +158,17 @@ def settle_found(draft: Draft, effect: Effect, judgement: Judgement) -> Effect:
     if judgement.verdict is Verdict.FAILED:
         return settle_rejected(draft, effect, judgement.reason)
     return effect
+
+
+def tell_reviewer(draft: Draft, effect: Effect) -> None:
+    """Note that an effect was settled while its run was in review.
+
+    The review's reason may have been about this very effect, and a person would decide by words
+    that are no longer true.
+    """
+    run = draft.ledger.run
+    if run.state is RunState.REVIEW and effect.effect_id not in run.settled_in_review:
+        draft.set_run(settled_in_review=(*run.settled_in_review, effect.effect_id))
 
 
 def end_needless_wait(draft: Draft) -> None:

@@ -4,9 +4,11 @@ from enum import StrEnum
 
 from ledger.approve import lapse_approval
 from ledger.draft import Draft
+from ledger.errors import ProviderUnavailable
 from ledger.event import Actor, EventKind
 from ledger.execution import EXECUTED_STATES, replace_execution, start_execution
 from ledger.ports import ExecutionStatus, Ports, StartOutcome
+from ledger.recheck import note_unreadable, recheck_confirmed
 from ledger.reconcile import Standing, reconcile_run
 from ledger.run import RunLedger
 from ledger.transitions import EffectState, RunState
@@ -24,6 +26,7 @@ class SweepResult(StrEnum):
     STARTED = "started"  # its assigned execution had not been started
     WOKEN = "woken"  # a decision was on record that nobody had acted on
     REPLACED = "replaced"  # its execution was gone or stuck
+    RECHECKED = "rechecked"  # it has ended, and what it did still stands
 
 
 def sweep_run(ports: Ports, run_id: str) -> SweepResult:
@@ -34,6 +37,8 @@ def sweep_run(ports: Ports, run_id: str) -> SweepResult:
     claimed = _claim(ports, run_id)
     if claimed is None:
         return SweepResult.SKIPPED
+    if not claimed.run.is_open:
+        return _recheck_ended(ports, claimed)
     owed = bool(claimed.unsettled_effects())
     if owed:
         outcome = reconcile_run(ports, run_id, SWEEPER)
@@ -72,6 +77,23 @@ def _claim(ports: Ports, run_id: str) -> RunLedger | None:
 
     ledger = update(ports, run_id, SWEEPER, decide)
     return ledger if claimed else None
+
+
+def _recheck_ended(ports: Ports, ledger: RunLedger) -> SweepResult:
+    """Ask the owners of what a run did once more: a refund that succeeded can fail days later."""
+    run_id = ledger.run.run_id
+    for effect in ledger.effects:
+        recheck_at_ms = effect.recheck_at_ms()
+        if recheck_at_ms is None or recheck_at_ms > ports.clock.now_ms():
+            continue
+        try:
+            holds = recheck_confirmed(ports, run_id, effect, SWEEPER, scheduled=True)
+        except ProviderUnavailable as unavailable:
+            note_unreadable(ports, run_id, effect, SWEEPER, unavailable)
+            return SweepResult.WAITING
+        if not holds:
+            return SweepResult.REVIEW
+    return SweepResult.RECHECKED
 
 
 def _keep_going(ports: Ports, ledger: RunLedger, *, owed: bool) -> SweepResult:

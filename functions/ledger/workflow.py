@@ -33,6 +33,11 @@ class Operation(Record):
     needs_approval: bool = True
     moves_money: bool = False
 
+    @property
+    def rests_on(self) -> frozenset[str]:
+        """Return the checkpoints that have to hold at the moment of the write."""
+        return frozenset({*self.requires, *(name for _, name, _ in self.evidence_fields)})
+
 
 class Stage(Record):
     """One Lambda step and the checkpoint that it establishes."""
@@ -137,6 +142,13 @@ class WorkflowDefinition(Record):
                 yield f"{operation.name} needs {name}, which no earlier stage reaches"
             if operation.needs_approval and operation.evidence_fields:
                 yield f"{operation.name} asks for approval of fields that are read only later"
+
+    def read_again_in(self, stage: Stage) -> tuple[str, ...]:
+        """Return the providers of what the write of ``stage`` rests on: read again before it."""
+        rests_on = self.operation(stage.write).rests_on if stage.operation else frozenset()
+        return tuple(
+            sorted({found.provider for found in self.operations if found.checkpoint in rests_on})
+        )
 
     def stage(self, name: str) -> Stage:
         """Return the stage called ``name``. Raises KeyError."""

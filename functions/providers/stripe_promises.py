@@ -33,6 +33,10 @@ ABSENCE_READS = 2
 # worst. Later than that, reading has been prevented and somebody should know.
 RECOVERY_DEADLINE_SECONDS = 180
 
+# docs.stripe.com/refunds ("Failed refunds"): a bank may return a refund that had succeeded, "up to
+# 30 days from the post date". The reads between are ours: most returns come within days.
+RECHECKS_AFTER_SECONDS = tuple(days * 24 * 3600 for days in (1, 5, 14, 30))
+
 # Ours. While the key lives each attempt is harmless; five without an answer is an outage.
 MAX_ATTEMPTS = 5
 

@@ -38,6 +38,7 @@ CONTRACT = ProviderContract(
     replay_after_absence=True,
     confirmed_by_read=True,
     recovery_deadline_seconds=stripe_promises.RECOVERY_DEADLINE_SECONDS,
+    rechecks_after_seconds=stripe_promises.RECHECKS_AFTER_SECONDS,
     max_attempts=stripe_promises.MAX_ATTEMPTS,
     errors=stripe_promises.ERRORS,
 )
@@ -133,6 +134,7 @@ class StripeRefunds(Provider):
         return Findings(
             records=tuple(_record(refund, owner) for refund in listed.refunds),
             complete=listed.complete,
+            concerns=("the charge is disputed",) if charge.disputed else (),
         )
 
 

@@ -1,8 +1,9 @@
 """An operator's desk in a world: what is offered there, and choosing it."""
 
 from ledger.act import Choice, perform_action
-from ledger.actions import Offer, RecoveryAction, offers
+from ledger.actions import offers
 from ledger.event import Actor
+from ledger.offer import Offer, RecoveryAction
 from ledger.run import RunLedger
 from tests.recovery.world import World
 from workflows.cancel_refund.v4.contract import DEFINITION

@@ -207,9 +207,13 @@ def _texts(world: World, ledger: RunLedger, events: tuple[Event, ...]) -> Iterat
 
 
 def check_has_a_way_on(ledger: RunLedger) -> None:
-    """An open run is looked after at a known time and has a next step; a closed one rests."""
+    """An open run is looked after at a known time and has a next step.
+
+    One that has ended rests, or is looked after once more while an owner may take its word back.
+    """
     run = ledger.run
-    assert (run.due_at_ms is not None) == (run.state in OPEN_RUN_STATES), run
+    owed = any(effect.recheck_at_ms() is not None for effect in ledger.effects)
+    assert (run.due_at_ms is not None) == (run.state in OPEN_RUN_STATES or owed), run
     assert next_state(DEFINITION, ledger) in RESUME_POINTS
     for effect in ledger.effects:
         assert EFFECT_TRANSITIONS[effect.state], f"{effect.effect_id} can go nowhere"

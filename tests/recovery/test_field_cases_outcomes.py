@@ -2,10 +2,10 @@
 
 import pytest
 
-from ledger.actions import RecoveryAction
 from ledger.effect import Effect
 from ledger.errors import EffectInProgress, EffectUnknown, RequestRefused
 from ledger.event import EventKind
+from ledger.offer import RecoveryAction
 from ledger.run import RunLedger
 from ledger.transitions import EffectState, RunState
 from tests.fakes.stripe import Fault as StripeFault

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from ledger.actions import RecoveryAction
 from ledger.draft import Draft
 from ledger.errors import InvariantBroken, LedgerMoved, LedgerUnavailable
 from ledger.event import Actor, EventKind
+from ledger.offer import RecoveryAction
 from ledger.run import RunLedger
 from ledger.store import Change
 from ledger.transitions import EffectState, RunState

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from ledger.actions import RecoveryAction
 from ledger.approve import request_approval
 from ledger.confirm import confirm_targets
 from ledger.errors import StaleExecution
 from ledger.event import EventKind
+from ledger.offer import RecoveryAction
 from ledger.perform import perform_stage
 from ledger.ports import Ports
 from ledger.resume import resume

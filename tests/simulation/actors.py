@@ -4,13 +4,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ledger.act import Choice, perform_action
-from ledger.actions import Offer, RecoveryAction, offers
+from ledger.actions import offers
 from ledger.admission import Opening, open_run
 from ledger.approve import Decision, decide_approval
 from ledger.canonical import digest
 from ledger.errors import RequestRefused, RetryLater
 from ledger.event import Actor
 from ledger.execution import start_execution
+from ledger.offer import Offer, RecoveryAction
 from ledger.projection import project
 from ledger.run import RunLedger
 from ledger.status import ApprovalStatus, customer_status

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from ledger.actions import RecoveryAction, find_offer
 from ledger.approval import Approval, ApprovalState
 from ledger.attempt import AttemptOutcome
 from ledger.authorise import approval_payload
@@ -10,6 +9,7 @@ from ledger.canonical import digest
 from ledger.contract import FaultKind, LookUp
 from ledger.effect import Effect
 from ledger.event import Event, EventKind
+from ledger.offer import RecoveryAction, find_offer
 from ledger.provider import ProviderFault
 from ledger.run import RunLedger
 from ledger.store import Change

@@ -9,6 +9,7 @@ from ledger import act, actions, approve, due, packet, status, sweep, task
 from ledger.draft import Draft
 from ledger.errors import StaleExecution
 from ledger.event import EventKind
+from ledger.offer import find_offer
 from ledger.run import RunLedger
 from ledger.transitions import EffectState, RunState
 from ledger.update import load, update
@@ -84,7 +85,7 @@ def do_what_is_not_allowed() -> AbstractContextManager[object]:
         def allowed(ports: Any, definition: Any, draft: Draft, choice: Any) -> Any:
             contracts = {name: found.contract for name, found in ports.providers.items()}
             found = actions.offers(definition, draft.ledger, contracts.__getitem__, draft.now_ms)
-            return actions.find_offer(found, choice.action, choice.effect_id)
+            return find_offer(found, choice.action, choice.effect_id)
 
         return allowed
 

@@ -1,10 +1,11 @@
 """An operator's desk: look at a run, choose on what is seen, and watch what follows."""
 
 from ledger.act import Choice, perform_action
-from ledger.actions import Offer, RecoveryAction, offers
+from ledger.actions import offers
 from ledger.approve import Decision, decide_approval
 from ledger.errors import ApprovalNeeded, LedgerError
 from ledger.event import Actor
+from ledger.offer import Offer, RecoveryAction
 from ledger.packet import ResumePacket, resume_packet
 from ledger.projection import RunFacts, project
 from ledger.provider import RecordStatus

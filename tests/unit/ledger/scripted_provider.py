@@ -38,6 +38,7 @@ class ScriptedProvider:
     calls: list[ProviderCall] = field(default_factory=list)
     look_ups: int = 0
     every_page: bool = True
+    concerns: tuple[str, ...] = ()
     read_fault: ProviderFault | None = None
     authority_fault: ProviderFault | None = None
     allowed: Authority = field(
@@ -105,7 +106,7 @@ class ScriptedProvider:
         self.look_ups += 1
         if self.read_fault is not None:
             raise self.read_fault
-        seen = Findings(records=tuple(self.held), complete=self.every_page)
+        seen = Findings(records=tuple(self.held), complete=self.every_page, concerns=self.concerns)
         if self.during_look_up is not None:
             self.during_look_up()
         return seen

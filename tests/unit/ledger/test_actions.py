@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from ledger.actions import RecoveryAction, find_offer
+from ledger.offer import RecoveryAction, find_offer
 from ledger.transitions import RunState
 from tests.unit.ledger.desk import act, allowed, go_on, offer, offered
 from tests.unit.ledger.sample import (

@@ -2,19 +2,25 @@
 
 import pytest
 
+from ledger.contract import KEY_NOTICE_SECONDS
 from ledger.effect import Effect
 from ledger.errors import (
     ApprovalNeeded,
+    EffectPending,
     EffectUnknown,
     ProviderUnavailable,
 )
-from ledger.transitions import EffectState
+from ledger.event import EventKind
+from ledger.provider import RecordStatus
+from ledger.transitions import EffectState, RunState
 from tests.unit.ledger.sample import (
     CALL_TIMEOUT_SECONDS,
     KEY_LIFETIME_SECONDS,
     KEY_MARGIN_SECONDS,
+    LEASE_SECONDS,
     NEVER_SENT,
     NO_ANSWER,
+    RECOVERY_DEADLINE_SECONDS,
 )
 from tests.unit.ledger.scripted_provider import Step
 from tests.unit.ledger.support import World, an_approved_world
@@ -110,3 +116,56 @@ def test_a_provider_that_knows_no_keys_is_given_the_one_key_for_ever() -> None:
     assert receipt.generation == 1
     assert receipt.key_first_used_at_ms is None
     assert world.post.calls[0].idempotency_key == world.post.calls[1].idempotency_key
+
+
+def test_an_unknown_effect_is_brought_before_a_person_while_its_key_still_protects() -> None:
+    world = an_approved_world()
+    first_use_ms = world.clock.now_ms()
+    lose_one_attempt(world)
+    notice_ms = first_use_ms + PROTECTED_MS - KEY_NOTICE_SECONDS * 1000
+    world.clock.move_to(notice_ms - (LEASE_SECONDS + 5) * 1000)
+    world.payments.script = [Step(None, NO_ANSWER)]
+    with pytest.raises(EffectUnknown):
+        world.perform()
+    world.pass_seconds(LEASE_SECONDS)
+    world.reconcile()
+    assert world.run().state is RunState.ACTIVE
+    assert world.effect().overdue_at_ms() == notice_ms
+
+    world.clock.move_to(notice_ms)
+    world.payments.every_page = False
+    world.reconcile()
+
+    assert world.clock.now_ms() < first_use_ms + PROTECTED_MS
+    assert EventKind.KEY_LAPSING in world.kinds
+    assert EventKind.EFFECT_OVERDUE not in world.kinds
+    assert world.run().state is RunState.REVIEW
+    assert "its key is about to lapse or has lapsed" in world.run().review_reason
+    assert world.effect().state is EffectState.UNKNOWN
+
+
+def test_an_effect_past_its_deadline_with_a_living_key_is_told_as_overdue() -> None:
+    world = an_approved_world()
+    world.payments.script = [Step(None, NO_ANSWER)]
+    with pytest.raises(EffectUnknown):
+        world.perform()
+    world.pass_seconds(RECOVERY_DEADLINE_SECONDS)
+    world.payments.every_page = False
+
+    world.reconcile()
+
+    assert EventKind.EFFECT_OVERDUE in world.kinds
+    assert EventKind.KEY_LAPSING not in world.kinds
+
+
+def test_an_accepted_record_needs_no_key_and_is_given_its_own_longer_time() -> None:
+    world = an_approved_world()
+    world.payments.script = [Step(RecordStatus.PENDING)]
+    with pytest.raises(EffectPending):
+        world.perform()
+    world.pass_seconds(KEY_LIFETIME_SECONDS + 1)
+
+    world.reconcile()
+
+    assert world.run().state is RunState.ACTIVE
+    assert EventKind.KEY_LAPSING not in world.kinds

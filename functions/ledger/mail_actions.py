@@ -1,0 +1,62 @@
+"""What only a person can decide about a mail: nothing can be asked whether it went out."""
+
+from ledger.effect import Effect
+from ledger.offer import Consequence, Offer, RecoveryAction, make_offer
+from ledger.situation import Situation
+from ledger.transitions import EffectState, RunState
+
+UNDECIDED_MAIL_STATES = frozenset(
+    {
+        EffectState.UNKNOWN,
+        EffectState.REJECTED,
+        EffectState.CONFLICT,
+        EffectState.CONTRADICTED,
+    }
+)
+
+
+def treat_as_sent(situation: Situation, mail: Effect) -> Offer:
+    """Offer to take an operator's word that the mail went out."""
+    follows = [found for found in situation.remaining() if found.name != mail.operation]
+    refused = _no_mail_decision(situation, mail)
+    if not refused and mail.state is EffectState.REJECTED:
+        refused = "The mail service refused it: it did not go out."
+    return make_offer(
+        RecoveryAction.TREAT_AS_SENT,
+        "Treat as sent",
+        refused,
+        Consequence(
+            reads=(),
+            writes=tuple(found.label for found in follows),
+            moves_money=any(found.moves_money for found in follows),
+            words="Takes your word that the mail went out, and lets the run go on. If it did not "
+            "go out, the customer gets none.",
+        ),
+        mail.effect_id,
+    )
+
+
+def send_again(situation: Situation, mail: Effect) -> Offer:
+    """Offer to send another in the mail's place."""
+    return make_offer(
+        RecoveryAction.SEND_AGAIN,
+        "Send again",
+        _no_mail_decision(situation, mail),
+        Consequence(
+            reads=(),
+            writes=tuple(found.label for found in situation.remaining()),
+            moves_money=any(found.moves_money for found in situation.remaining()),
+            words="Sends the mail once more, and lets the run go on. The customer may get two.",
+        ),
+        mail.effect_id,
+    )
+
+
+def _no_mail_decision(situation: Situation, mail: Effect) -> str:
+    if situation.ledger.run.state is not RunState.REVIEW:
+        return "The run is not in review."
+    if mail.superseded:
+        return "Another one has taken its place."
+    if mail.state not in UNDECIDED_MAIL_STATES:
+        return f"The mail is {mail.state}; there is nothing for a person to decide."
+    return ""

@@ -1,0 +1,77 @@
+"""Use what somebody else tells us of an effect. It is never believed: it only makes us look."""
+
+from ledger.answer import keep_late_result
+from ledger.draft import Draft
+from ledger.effect import ATTESTED, Effect
+from ledger.event import Actor, EventKind
+from ledger.execution import continue_after_review
+from ledger.ports import Ports
+from ledger.provider import ProviderRecord, RecordStatus
+from ledger.recheck import recheck_confirmed
+from ledger.reconcile import reconcile_effect
+from ledger.transitions import EffectState, RunState
+from ledger.update import update
+
+
+def look_again(ports: Ports, run_id: str, effect_id: str, actor: Actor) -> bool:
+    """Return whether the effect is known, after its provider was asked about it.
+
+    One that is unsettled is reconciled; one that is confirmed is contradicted when its owner now
+    says otherwise, and no step is taken back for a notice that came late. A run that was in review
+    only for this goes on.
+
+    Raises RetryLater when a system gave no answer: the notice has to be given again.
+    """
+    ledger = ports.store.load(run_id)
+    effect = ledger.effect(effect_id) if ledger else None
+    if ledger is None or effect is None:
+        return False
+    if effect.unsettled:
+        reconcile_effect(ports, run_id, effect_id, actor)
+    elif effect.state is EffectState.CONFIRMED:
+        recheck_confirmed(ports, run_id, effect, actor)
+    if ledger.run.state is RunState.REVIEW:
+        continue_after_review(ports, run_id, "a notice led to proof", actor)
+    return True
+
+
+def tell(ports: Ports, run_id: str, effect_id: str, record: ProviderRecord, actor: Actor) -> bool:
+    """Return whether the effect is known, after its provider's own event feed told of ``record``.
+
+    For providers that cannot be asked: what their feed says of an effect is kept as a late result
+    and judged as any other record. A record that has failed since it was confirmed contradicts it.
+
+    Raises RetryLater when the ledger gave no answer: the event has to be delivered again.
+    """
+    ledger = ports.store.load(run_id)
+    if ledger is None or ledger.effect(effect_id) is None:
+        return False
+
+    def decide(draft: Draft) -> None:
+        effect = draft.ledger.require_effect(effect_id)
+        if effect.last_attempt is None:
+            return  # nothing was ever sent for it: the event is about something else
+        if record.status is RecordStatus.FAILED and _is_proof_of(effect, record):
+            _contradict(draft, effect, record)
+        else:
+            keep_late_result(draft, effect, effect.last_attempt, record)
+
+    update(ports, run_id, actor, decide)
+    return look_again(ports, run_id, effect_id, actor)
+
+
+def _is_proof_of(effect: Effect, record: ProviderRecord) -> bool:
+    proof_id = effect.evidence.record_id if effect.evidence else ""
+    return effect.state is EffectState.CONFIRMED and proof_id in (record.record_id, ATTESTED)
+
+
+def _contradict(draft: Draft, effect: Effect, record: ProviderRecord) -> None:
+    reason = f"the provider says {record.provider_status}"
+    draft.move_effect(
+        effect,
+        EffectState.CONTRADICTED,
+        EventKind.EFFECT_CONTRADICTED,
+        reason,
+        details={"record_id": record.record_id},
+    )
+    draft.send_to_review(f"{effect.operation} was confirmed, and now: {reason}")

@@ -1,0 +1,39 @@
+"""Keep what else was seen at a target: said once, changing no state."""
+
+from ledger.compare import Judgement
+from ledger.draft import Draft
+from ledger.effect import Effect
+from ledger.event import EventKind
+
+# What a person takes in at a glance. A target with more strangers than this is a case of its own.
+MAX_REMARKS = 10
+
+
+def note_remarks(draft: Draft, effect: Effect, judgement: Judgement) -> Effect:
+    """Return the effect with the concerns and the writes of others that ``judgement`` shows.
+
+    Such a write is not ours to judge: the amount that was approved is never changed for it.
+    """
+    seen = [
+        *judgement.concerns,
+        *(
+            f"{found.record_id} ({found.provider_status}) at the same target is not ours"
+            for found in judgement.others
+            if effect.evidence is None or found.record_id != effect.evidence.record_id
+        ),
+    ]
+    new = [remark for remark in seen if remark not in effect.remarks]
+    new = new[: MAX_REMARKS - len(effect.remarks)]
+    if not new:
+        return effect
+    effect = effect.model_copy(update={"remarks": (*effect.remarks, *new)})
+    draft.put_effect(effect)
+    for remark in new:
+        draft.note(
+            EventKind.REMARK_NOTED,
+            remark,
+            subject=effect.effect_id,
+            prior=effect.state,
+            state=effect.state,
+        )
+    return effect

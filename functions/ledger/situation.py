@@ -1,0 +1,44 @@
+"""What the rules look at when they say what an operator may do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ledger.contract import LookUp, ProviderContract
+from ledger.effect import Effect
+from ledger.run import RunLedger
+from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState
+from ledger.workflow import Operation, WorkflowDefinition
+
+# States in which looking again may settle something.
+LOOKABLE_STATES = UNSETTLED_EFFECT_STATES | {EffectState.CONFLICT, EffectState.CONTRADICTED}
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A run at the moment of the question, with the contracts of its providers."""
+
+    definition: WorkflowDefinition
+    ledger: RunLedger
+    contracts: Callable[[str], ProviderContract]
+    now_ms: int
+
+    def lookable(self) -> tuple[Effect, ...]:
+        """Return the effects about which a provider can be asked."""
+        return tuple(
+            found
+            for found in self.ledger.effects
+            if found.state is EffectState.ATTEMPTING
+            or (
+                found.state in LOOKABLE_STATES
+                and self.contracts(found.provider).look_up is not LookUp.NONE
+            )
+        )
+
+    def remaining(self) -> tuple[Operation, ...]:
+        """Return the operations whose effect is not confirmed."""
+        return tuple(
+            operation
+            for operation in self.definition.operations
+            if (effect := self.ledger.newest_effect(operation.name)) is None
+            or effect.state is not EffectState.CONFIRMED
+        )

@@ -1,0 +1,129 @@
+"""A run that has ended is looked after while an owner may still take its word back."""
+
+import pytest
+
+from ledger.contract import FaultKind
+from ledger.event import EventKind
+from ledger.provider import ProviderFault, RecordStatus
+from ledger.sweep import SweepResult
+from ledger.transitions import EffectState, RunState
+from tests.unit.ledger.sample import PAYMENTS
+from tests.unit.ledger.support import World, an_approved_world, wait_until_due
+
+DAY_SECONDS = 24 * 3600
+RECHECKS_AFTER_SECONDS = (1 * DAY_SECONDS, 5 * DAY_SECONDS)
+UNREADABLE = ProviderFault(FaultKind.NO_ANSWER)
+
+
+def a_completed_world() -> World:
+    world = an_approved_world()
+    world.payments.contract = PAYMENTS.model_copy(
+        update={"rechecks_after_seconds": RECHECKS_AFTER_SECONDS}
+    )
+    world.perform()
+    world.perform("receipt")
+    world.resume()
+    assert world.run().state is RunState.COMPLETED
+    return world
+
+
+def confirmed_at_ms(world: World) -> int:
+    evidence = world.effect().evidence
+    assert evidence is not None
+    return evidence.read_at_ms
+
+
+def let_it_fail(world: World) -> None:
+    (made,) = world.payments.held
+    world.payments.held = [
+        made.model_copy(update={"status": RecordStatus.FAILED, "provider_status": "failed"})
+    ]
+
+
+def test_a_completed_run_is_due_when_its_refund_is_to_be_read_again() -> None:
+    world = a_completed_world()
+
+    assert world.run().due_at_ms == confirmed_at_ms(world) + DAY_SECONDS * 1000
+
+
+def test_a_run_without_anything_that_could_be_taken_back_is_never_due_again() -> None:
+    world = an_approved_world()
+    world.perform()
+    world.perform("receipt")
+    world.resume()
+
+    assert world.run().due_at_ms is None
+
+
+def test_a_refund_that_still_stands_is_read_as_often_as_its_contract_says_and_no_more() -> None:
+    world = a_completed_world()
+    first_ms = confirmed_at_ms(world)
+    looks_before = world.payments.look_ups
+
+    wait_until_due(world)
+    assert world.sweep() is SweepResult.RECHECKED
+    assert world.run().due_at_ms == first_ms + 5 * DAY_SECONDS * 1000
+    wait_until_due(world)
+    assert world.sweep() is SweepResult.RECHECKED
+
+    assert world.run().due_at_ms is None
+    assert world.payments.look_ups == looks_before + 2
+    assert world.kinds.count(EventKind.RECHECKED) == 2
+    assert world.effect().state is EffectState.CONFIRMED
+    assert world.run().state is RunState.COMPLETED
+
+
+def test_a_refund_that_failed_after_it_had_succeeded_reopens_the_run_for_review() -> None:
+    world = a_completed_world()
+    let_it_fail(world)
+    wait_until_due(world)
+
+    assert world.sweep() is SweepResult.REVIEW
+
+    assert world.effect().state is EffectState.CONTRADICTED
+    assert world.run().state is RunState.REVIEW
+    assert "refund was confirmed, and now: the provider says failed" in world.run().review_reason
+    assert len(world.payments.calls) == 1
+
+
+def test_a_provider_that_cannot_be_read_is_asked_again_ever_more_seldom() -> None:
+    world = a_completed_world()
+    world.payments.read_fault = UNREADABLE
+    waits_ms = []
+
+    for _ in range(9):
+        wait_until_due(world)
+        assert world.sweep() is SweepResult.WAITING
+        due_at_ms = world.run().due_at_ms
+        assert due_at_ms is not None
+        waits_ms.append(due_at_ms - world.clock.now_ms())
+    world.payments.read_fault = None
+    wait_until_due(world)
+
+    assert waits_ms == sorted(waits_ms)
+    assert waits_ms[0] < waits_ms[-1]
+    assert world.sweep() is SweepResult.RECHECKED
+    assert world.effect().rechecks_made == 1
+    assert world.effect().reconcile_reads == 0
+
+
+def test_a_read_before_its_time_does_not_count_as_one_of_those_that_are_owed() -> None:
+    world = a_completed_world()
+    world.pass_seconds(60)
+
+    assert world.sweep() is SweepResult.SKIPPED
+
+    assert world.effect().rechecks_made == 0
+
+
+@pytest.mark.parametrize("page_is_missing", [True, False])
+def test_an_incomplete_read_contradicts_nothing(page_is_missing: bool) -> None:
+    world = a_completed_world()
+    world.payments.held = []
+    world.payments.every_page = not page_is_missing
+    wait_until_due(world)
+
+    world.sweep()
+
+    expected = EffectState.CONFIRMED if page_is_missing else EffectState.CONTRADICTED
+    assert world.effect().state is expected
