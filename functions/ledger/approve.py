@@ -67,7 +67,7 @@ def _covers(draft: Draft, definition: WorkflowDefinition) -> bool:
         return False
     run = draft.ledger.run
     for operation in definition.operations:
-        instance = instance_of(draft.ledger, operation.name)
+        instance = instance_of(draft.ledger, operation)
         effect_id = effect_id_for(run.run_id, operation.name, instance)
         effect = draft.ledger.effect(effect_id)
         if not operation.needs_approval or (effect and effect.state is EffectState.CONFIRMED):

@@ -22,10 +22,7 @@ def bound_fields(operation: Operation, ledger: RunLedger) -> dict[str, Scalar]:
         checkpoint = ledger.proven(checkpoint_name)
         if checkpoint is None:
             raise ReviewRequired(f"{operation.name} needs {checkpoint_name}, which is not proven.")
-        if evidence_field == "record_id":
-            bound[name] = checkpoint.evidence.record_id
-        else:
-            bound[name] = checkpoint.evidence.fields[evidence_field]
+        bound[name] = checkpoint.value(evidence_field)
     return bound
 
 

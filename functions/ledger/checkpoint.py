@@ -2,7 +2,7 @@
 
 from ledger.effect import Evidence
 from ledger.errors import InvariantBroken
-from ledger.record import Record, StoredRecord
+from ledger.record import Record, Scalar, StoredRecord
 
 
 class CompletionContract(Record):
@@ -23,6 +23,10 @@ class Checkpoint(StoredRecord):
     evidence: Evidence
     reached_at_ms: int
     effect_id: str | None = None
+
+    def value(self, field: str) -> Scalar:
+        """Return a field of the evidence, its ``record_id`` among them. Raises KeyError."""
+        return self.evidence.record_id if field == "record_id" else self.evidence.fields[field]
 
     def check(self, contract: CompletionContract) -> None:
         """Raise InvariantBroken unless the evidence meets ``contract``."""

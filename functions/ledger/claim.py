@@ -72,7 +72,7 @@ def claim(
             note_planned(draft, effect)
         if effect.state is EffectState.CONFIRMED:
             return  # a duplicate of this worker was faster
-        if instance_of(ledger, operation.name) != effect.instance:
+        if instance_of(ledger, operation) != effect.instance:
             raise EffectUnknown(f"An earlier {operation.name} may exist after all; read first.")
         check_can_begin(effect, draft.now_ms)
         missing = missing_grant(effect, operation, ledger, draft.now_ms)

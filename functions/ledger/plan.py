@@ -21,7 +21,7 @@ def existing_or_planned(ports: Ports, operation: Operation, ledger: RunLedger) -
     evidence that is not there.
     """
     run_id = ledger.run.run_id
-    instance = instance_of(ledger, operation.name)
+    instance = instance_of(ledger, operation)
     effect_id = effect_id_for(run_id, operation.name, instance)
     existing = ledger.effect(effect_id)
     if existing is not None and not (

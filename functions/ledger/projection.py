@@ -2,12 +2,12 @@
 
 from ledger.approval import Approval
 from ledger.effect import ATTESTED, Effect, Evidence
-from ledger.instance import instance_of
+from ledger.instance import instance_of, is_done
 from ledger.record import Record, Scalar
 from ledger.resume import next_state
 from ledger.run import RunLedger
 from ledger.transitions import OPEN_RUN_STATES, EffectState, RunState
-from ledger.workflow import WorkflowDefinition
+from ledger.workflow import Operation, WorkflowDefinition
 
 
 class EffectFacts(Record):
@@ -44,7 +44,8 @@ class EffectFacts(Record):
     candidates: tuple[Evidence, ...]
     remarks: tuple[str, ...]
     over: bool
-    """Whether another instance counts in its place: it was refused, or given up by a person."""
+    """Whether another instance counts in its place: it was refused, given up by a person, or
+    reported something that was replaced since."""
 
 
 class ApprovalFacts(Record):
@@ -108,7 +109,7 @@ def last_verified(definition: WorkflowDefinition, ledger: RunLedger) -> str | No
     """Return the last checkpoint before the first that is not proven: what follows a gap waits."""
     last: str | None = None
     for stage in definition.stages:
-        if ledger.proven(stage.checkpoint) is None:
+        if not is_done(definition, ledger, stage):
             return last
         last = stage.checkpoint
     return last
@@ -117,7 +118,7 @@ def last_verified(definition: WorkflowDefinition, ledger: RunLedger) -> str | No
 def project(definition: WorkflowDefinition, ledger: RunLedger, now_ms: int) -> RunFacts:
     """Return the facts of a run, from the ledger alone."""
     run = ledger.run
-    proven = [stage.checkpoint for stage in definition.stages if ledger.proven(stage.checkpoint)]
+    proven = [stage.checkpoint for stage in definition.stages if is_done(definition, ledger, stage)]
     by_operation = {
         operation.name: sorted(
             (found for found in ledger.effects if found.operation == operation.name),
@@ -148,22 +149,24 @@ def project(definition: WorkflowDefinition, ledger: RunLedger, now_ms: int) -> R
         next_state=next_state(definition, ledger),
         last_verified_checkpoint=last_verified(definition, ledger),
         effects=tuple(
-            _effect_facts(effect, operation.label, over=_is_over(ledger, effect))
+            _effect_facts(effect, operation.label, over=_is_over(ledger, operation, effect))
             for operation in definition.operations
             for effect in by_operation[operation.name]
         ),
         not_begun=tuple(
             operation.label
             for operation in definition.operations
-            if all(_is_over(ledger, effect) for effect in by_operation[operation.name])
+            if all(_is_over(ledger, operation, effect) for effect in by_operation[operation.name])
         ),
         approval=_approval_facts(approval, now_ms) if approval else None,
     )
 
 
-def _is_over(ledger: RunLedger, effect: Effect) -> bool:
-    replaced = effect.instance != instance_of(ledger, effect.operation)
-    return replaced and (effect.superseded or effect.state is EffectState.REJECTED)
+def _is_over(ledger: RunLedger, operation: Operation, effect: Effect) -> bool:
+    replaced = effect.instance != instance_of(ledger, operation)
+    # Another instance beside one that is in doubt is no reason to hide that one.
+    ended = effect.superseded or effect.state in (EffectState.REJECTED, EffectState.CONFIRMED)
+    return replaced and ended
 
 
 def _effect_facts(effect: Effect, label: str, *, over: bool) -> EffectFacts:

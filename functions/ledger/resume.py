@@ -3,7 +3,7 @@
 from ledger.approve import lapse_approval
 from ledger.draft import Draft
 from ledger.event import EventKind
-from ledger.instance import is_stuck
+from ledger.instance import is_done, is_stuck
 from ledger.ports import Ports
 from ledger.run import RunLedger
 from ledger.task import Task, check_owner, check_version
@@ -25,7 +25,7 @@ def next_state(definition: WorkflowDefinition, ledger: RunLedger) -> str:
     if ledger.unsettled_effects():
         return RECONCILE
     for stage in definition.stages:
-        if ledger.proven(stage.checkpoint) is None:
+        if not is_done(definition, ledger, stage):
             return stage.state_name
     return DONE
 

@@ -25,7 +25,7 @@ def record_review(
 
     def decide(draft: Draft) -> None:
         run_id = draft.ledger.run.run_id
-        effect_id = effect_id_for(run_id, operation.name, instance_of(seen, operation.name))
+        effect_id = effect_id_for(run_id, operation.name, instance_of(seen, operation))
         if _still_speaks(draft, task, effect_id, seen):
             draft.send_to_review(reason)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ledger.contract import LookUp, ProviderContract
 from ledger.effect import Effect
+from ledger.instance import current_effect
 from ledger.run import RunLedger
 from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState
 from ledger.workflow import Operation, WorkflowDefinition
@@ -39,6 +40,6 @@ class Situation:
         return tuple(
             operation
             for operation in self.definition.operations
-            if (effect := self.ledger.newest_effect(operation.name)) is None
+            if (effect := current_effect(self.ledger, operation)) is None
             or effect.state is not EffectState.CONFIRMED
         )

@@ -143,7 +143,9 @@ class TestC10AlreadyRefundedIsNoProofThatWeDidIt:
         self,
     ) -> None:
         world = self.overtaken_by_the_dashboard(World(), 6_000)
+        (theirs,) = world.stripe.world.refunds
         assert refund_of(world.ledger).state is EffectState.REJECTED
+        assert candidates(world) == [theirs.id]
         assert len(posts(world)) == 1
         assert world.ses.sent == []
 
@@ -153,9 +155,10 @@ class TestC10AlreadyRefundedIsNoProofThatWeDidIt:
     ) -> None:
         world = World(wanted=wanted)
         world.run_until(renewal_is_off)
-        world.stripe.world.make_refund("ch_1", theirs_minor)
+        theirs = world.stripe.world.make_refund("ch_1", theirs_minor)
         quiet(world)
         assert posts(world) == []
+        assert candidates(world) == [theirs.id]
         assert "can still be refunded" in world.ledger.run.review_reason
         assert world.ses.sent == []
 

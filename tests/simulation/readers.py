@@ -36,7 +36,7 @@ def check_readers(check: "Check", ledger: RunLedger) -> None:
     packet = resume_packet(facts, "please send it twice")
     _check_run(check, ledger, facts, status, packet)
     for effect in ledger.effects:
-        _check_effect(check, effect, facts, status, packet)
+        _check_effect(check, ledger, effect, facts, status, packet)
     _check_actions(check, ledger, now_ms)
     if len(_seen) < MAX_SEEN:
         _seen.add(key)
@@ -83,7 +83,10 @@ def _check_run(
         found.name
         for found in ledger.checkpoints
         if found.effect_id is None
-        or ledger.require_effect(found.effect_id).state is EffectState.CONFIRMED
+        or (
+            (effect := ledger.require_effect(found.effect_id)).state is EffectState.CONFIRMED
+            and not _is_outdated(ledger, effect)
+        )
     }
     check.require("readers", "what is proven", holds=set(facts.proven) == holds)
     claims = tuple(DEFINITION.contract(name).claim for name in facts.proven)
@@ -103,12 +106,30 @@ def _check_run(
         check.require("readers", "a question too many", holds=status.approval is None)
     done = "completed" in status.message
     check.require("readers", "completed", holds=done == (state is RunState.COMPLETED))
-    confirmed = [found for found in ledger.effects if _is_proven(check, found)]
+    confirmed = [
+        found
+        for found in ledger.effects
+        if _is_proven(check, found) and not _is_outdated(ledger, found)
+    ]
     said = packet.summary.count(" is confirmed") == len(confirmed)
     check.require("readers", packet.summary, holds=said)
     why = ledger.run.review_reason if state is RunState.REVIEW else ""
     reason = facts.review_reason == why
     check.require("readers", "the reason for the review", holds=reason)
+
+
+def _is_outdated(ledger: RunLedger, effect: Effect) -> bool:
+    """Return whether this is the receipt of a refund in whose place there is another now."""
+    if effect.operation != "receipt" or effect.state is not EffectState.CONFIRMED:
+        return False
+    proven = [
+        found.evidence.record_id
+        for found in ledger.effects
+        if found.operation == "refund"
+        and found.state is EffectState.CONFIRMED
+        and found.evidence is not None
+    ]
+    return bool(proven) and effect.bound["refund_id"] not in proven
 
 
 def _is_proven(check: "Check", effect: Effect) -> bool:
@@ -118,6 +139,7 @@ def _is_proven(check: "Check", effect: Effect) -> bool:
 
 def _check_effect(
     check: "Check",
+    ledger: RunLedger,
     effect: Effect,
     facts: RunFacts,
     status: CustomerStatus,
@@ -128,7 +150,8 @@ def _check_effect(
     check.require("readers", "an effect", holds=operators.state is effect.state)
     shown = [found.effect_id for found in facts.effects if not found.over]
     if effect.effect_id not in shown:
-        ended = effect.superseded or effect.state is EffectState.REJECTED
+        refused = effect.state is EffectState.REJECTED
+        ended = effect.superseded or refused or _is_outdated(ledger, effect)
         check.require("readers", f"{effect.state} is not shown", holds=ended)
         return
     place = shown.index(effect.effect_id)

@@ -16,6 +16,7 @@ from ledger.idempotency import idempotency_key_for
 from ledger.provider import Authority
 from ledger.run import RunLedger
 from ledger.transitions import EFFECT_TRANSITIONS, EffectState
+from ledger.workflow import Operation
 from tests.simulation.tampering import Forgetful, everywhere
 
 
@@ -165,8 +166,8 @@ def spend_an_approval_twice() -> Iterator[None]:
     """After a refusal, try once more under the same yes."""
 
     def wrap_instance(original: Any) -> Any:
-        def instance_of(ledger: RunLedger, operation: str) -> int:
-            newest = ledger.newest_effect(operation)
+        def instance_of(ledger: RunLedger, operation: Operation) -> int:
+            newest = ledger.newest_effect(operation.name)
             refused = newest is not None and newest.state is EffectState.REJECTED
             return int(original(ledger, operation)) + (1 if refused else 0)
 

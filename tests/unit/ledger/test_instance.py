@@ -4,14 +4,15 @@ import pytest
 
 from ledger.approval import ApprovalState
 from ledger.idempotency import approval_id_for, effect_id_for
-from ledger.instance import approved_since, instance_of, is_stuck
+from ledger.instance import approved_since, current_effect, instance_of, is_done, is_stuck
 from ledger.run import RunLedger
 from ledger.transitions import EffectState
-from tests.builders import NOW_MS, a_run, an_approval
-from tests.unit.ledger.sample import BOUND, RUN_ID, a_refund
+from tests.builders import NOW_MS, a_checkpoint, a_run, an_approval, an_effect, evidence
+from tests.unit.ledger.sample import BOUND, DEFINITION, RUN_ID, a_refund
 
 FIRST, SECOND = approval_id_for(RUN_ID, 1), approval_id_for(RUN_ID, 2)
 PAYLOAD = {"refund": BOUND}
+REFUND = DEFINITION.operation("refund")
 
 
 def a_ledger(
@@ -38,12 +39,12 @@ def a_ledger(
 
 
 def test_before_any_effect_the_first_instance_is_wanted() -> None:
-    assert instance_of(RunLedger(run=a_run()), "refund") == 1
+    assert instance_of(RunLedger(run=a_run()), REFUND) == 1
 
 
 @pytest.mark.parametrize("state", EffectState)
 def test_without_a_newer_yes_the_same_instance_stays_wanted(state: EffectState) -> None:
-    assert instance_of(a_ledger(state), "refund") == 1
+    assert instance_of(a_ledger(state), REFUND) == 1
 
 
 @pytest.mark.parametrize("state", EffectState)
@@ -52,25 +53,25 @@ def test_a_newer_yes_asks_for_another_instance_only_after_a_definite_no(
 ) -> None:
     ledger = a_ledger(state, ApprovalState.APPROVED)
 
-    assert instance_of(ledger, "refund") == (2 if state is EffectState.REJECTED else 1)
+    assert instance_of(ledger, REFUND) == (2 if state is EffectState.REJECTED else 1)
 
 
 @pytest.mark.parametrize("state", [ApprovalState.PENDING, ApprovalState.DECLINED])
 def test_a_request_that_was_not_approved_asks_for_nothing(state: ApprovalState) -> None:
-    assert instance_of(a_ledger(EffectState.REJECTED, state), "refund") == 1
+    assert instance_of(a_ledger(EffectState.REJECTED, state), REFUND) == 1
 
 
 def test_a_yes_to_something_else_asks_for_nothing() -> None:
     ledger = a_ledger(EffectState.REJECTED, ApprovalState.APPROVED, payload={"other": BOUND})
 
-    assert instance_of(ledger, "refund") == 1
+    assert instance_of(ledger, REFUND) == 1
 
 
 def test_an_effect_that_used_no_approval_gets_no_other_by_one() -> None:
     ledger = a_ledger(EffectState.REJECTED, ApprovalState.APPROVED, approval_id=None)
 
     assert not approved_since(ledger, ledger.effects[0])
-    assert instance_of(ledger, "refund") == 1
+    assert instance_of(ledger, REFUND) == 1
 
 
 def test_without_any_approval_nothing_was_approved_since() -> None:
@@ -83,7 +84,7 @@ def test_without_any_approval_nothing_was_approved_since() -> None:
 def test_a_person_who_lets_another_take_its_place_asks_for_the_next(state: EffectState) -> None:
     ledger = a_ledger(state, superseded=True)
 
-    assert instance_of(ledger, "refund") == 2
+    assert instance_of(ledger, REFUND) == 2
     assert not is_stuck(ledger, ledger.effects[0])
 
 
@@ -97,7 +98,7 @@ def test_the_newest_instance_decides() -> None:
     )
     for effects in ((first, second), (second, first)):
         ledger = RunLedger(run=a_run(), effects=effects)
-        assert instance_of(ledger, "refund") == 2
+        assert instance_of(ledger, REFUND) == 2
         assert not is_stuck(ledger, first)
         assert not is_stuck(ledger, second)
 
@@ -114,3 +115,50 @@ def test_a_refusal_is_no_longer_stuck_once_the_customer_has_said_yes_again() -> 
     ledger = a_ledger(EffectState.REJECTED, ApprovalState.APPROVED)
 
     assert not is_stuck(ledger, ledger.effects[0])
+
+
+RECEIPT = DEFINITION.operation("receipt")
+
+
+def a_receipted_ledger(quoted: str, proven: str, state: EffectState) -> RunLedger:
+    """Return a run with a receipt that quotes one refund, while another may be the proven one."""
+    refund = a_refund(EffectState.CONFIRMED)
+    receipt = an_effect(
+        effect_id=effect_id_for(RUN_ID, "receipt", 1),
+        operation="receipt",
+        state=state,
+        checkpoint="receipt_sent",
+        bound={"refund_id": quoted, "amount_minor": 7900},
+    )
+    proof = a_checkpoint(
+        name="refund_confirmed",
+        effect_id=refund.effect_id,
+        evidence=evidence(record_id=proven, fields=BOUND),
+    )
+    sent = a_checkpoint(name="receipt_sent", effect_id=receipt.effect_id)
+    return RunLedger(run=a_run(), effects=(refund, receipt), checkpoints=(proof, sent))
+
+
+@pytest.mark.parametrize("state", EffectState)
+def test_a_sent_receipt_of_a_refund_that_was_replaced_asks_for_another(state: EffectState) -> None:
+    ledger = a_receipted_ledger("re_1", "re_2", state)
+
+    wanted = 2 if state is EffectState.CONFIRMED else 1
+    assert instance_of(ledger, RECEIPT) == wanted
+    assert (current_effect(ledger, RECEIPT) is None) == (wanted == 2)
+    assert not is_done(DEFINITION, ledger, DEFINITION.stage("send_receipt"))
+
+
+def test_a_sent_receipt_of_the_proven_refund_is_done() -> None:
+    ledger = a_receipted_ledger("re_1", "re_1", EffectState.CONFIRMED)
+
+    assert instance_of(ledger, RECEIPT) == 1
+    assert is_done(DEFINITION, ledger, DEFINITION.stage("send_receipt"))
+
+
+def test_a_receipt_whose_refund_is_in_doubt_is_not_repeated_before_another_is_proven() -> None:
+    ledger = a_receipted_ledger("re_1", "re_2", EffectState.CONFIRMED)
+    doubted = a_refund(EffectState.CONTRADICTED)
+    ledger = ledger.model_copy(update={"effects": (doubted, ledger.effects[1])})
+
+    assert instance_of(ledger, RECEIPT) == 1
