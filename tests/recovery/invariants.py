@@ -75,11 +75,15 @@ def check_refunds(world: World, ledger: RunLedger) -> None:
             assert made.amount in approved, f"{made} was not approved"
     request = ledger.run.request
     ours = [
-        made for made in stripe.refunds if made.metadata and made.charge == request["charge_id"]
+        made
+        for made in stripe.refunds
+        if made.metadata
+        and made.charge == request["charge_id"]
+        and made.status(world.clock.now_ms()) != "failed"  # the bank gave the money back
     ]
     assert sum(made.amount for made in ours) <= int(request["amount_minor"])
     if ledger.run.state is RunState.COMPLETED:
-        (effect,) = _effects(ledger, "refund")
+        effect = max(_effects(ledger, "refund"), key=lambda found: found.instance)
         assert effect.evidence is not None
         assert [made.id for made in ours] == [effect.evidence.record_id]
         assert [made.amount for made in ours] == [request["amount_minor"]]
