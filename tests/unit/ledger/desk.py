@@ -22,6 +22,15 @@ from tests.unit.ledger.sample import (
 )
 from tests.unit.ledger.support import World
 
+# As they are named on the wire, written out here: a renamed action breaks every caller.
+RECONCILE = "reconcile_provider_state"
+RESUME = "resume_from_checkpoint"
+ASK = "request_fresh_customer_approval"
+MARK = "mark_for_engineering_review"
+CLOSE = "close_without_further_action"
+SENT = "treat_as_sent"
+AGAIN = "send_again"
+
 # An execution takes a handful of steps; a run that takes more goes round in circles.
 MAX_STEPS = 40
 
