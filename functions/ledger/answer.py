@@ -104,10 +104,7 @@ def keep_late_result(
         details={"record_id": record.record_id, "attempt_id": attempt.attempt_id},
     )
     if effect.state in (EffectState.PLANNED, EffectState.REJECTED):
-        # Absence was proven, or a later attempt refused, and yet a record exists.
-        reopen_unknown(draft, effect, f"a record appeared after the effect was {effect.state}")
-        if not draft.ledger.run.is_open:
-            draft.send_to_review(f"{effect.operation}: a record appeared after the run was closed")
+        reopen_after_all(draft, effect)
     elif effect.state is EffectState.CONFIRMED:
         draft.move_effect(
             effect,
@@ -116,6 +113,13 @@ def keep_late_result(
             "a second record for one effect",
         )
         draft.send_to_review(f"{effect.operation}: the provider holds a second record")
+
+
+def reopen_after_all(draft: Draft, effect: Effect) -> None:
+    """Make an effect unknown again: absence was proven, or it was refused, and yet it exists."""
+    reopen_unknown(draft, effect, f"a record appeared after the effect was {effect.state}")
+    if not draft.ledger.run.is_open:
+        draft.send_to_review(f"{effect.operation}: a record appeared after the run was closed")
 
 
 def use_late_fault(

@@ -1,13 +1,14 @@
 """Use what somebody else tells us of an effect. It is never believed: it only makes us look."""
 
-from ledger.answer import keep_late_result
+from ledger.answer import keep_late_result, reopen_after_all
+from ledger.compare import Verdict, judge
 from ledger.draft import Draft
 from ledger.effect import ATTESTED, Effect
 from ledger.event import Actor, EventKind
 from ledger.execution import continue_after_review
 from ledger.ports import Ports
 from ledger.provider import ProviderRecord, RecordStatus
-from ledger.recheck import recheck_confirmed
+from ledger.recheck import find, recheck_confirmed
 from ledger.reconcile import reconcile_effect
 from ledger.transitions import EffectState, RunState
 from ledger.update import update
@@ -16,9 +17,10 @@ from ledger.update import update
 def look_again(ports: Ports, run_id: str, effect_id: str, actor: Actor) -> bool:
     """Return whether the effect is known, after its provider was asked about it.
 
-    One that is unsettled is reconciled; one that is confirmed is contradicted when its owner now
-    says otherwise, and no step is taken back for a notice that came late. A run that was in review
-    only for this goes on.
+    One that is unsettled is reconciled. One that is confirmed is contradicted when its owner now
+    says otherwise. One that was refused, or proven absent, is unknown again when its record shows
+    after all. No step is taken back for a notice that came late, and a run that was in review only
+    for this goes on.
 
     Raises RetryLater when a system gave no answer: the notice has to be given again.
     """
@@ -30,9 +32,25 @@ def look_again(ports: Ports, run_id: str, effect_id: str, actor: Actor) -> bool:
         reconcile_effect(ports, run_id, effect_id, actor)
     elif effect.state is EffectState.CONFIRMED:
         recheck_confirmed(ports, run_id, effect, actor)
+    elif effect.state in (EffectState.PLANNED, EffectState.REJECTED) and effect.attempts:
+        _reopen_when_found(ports, run_id, effect, actor)
     if ledger.run.state is RunState.REVIEW:
         continue_after_review(ports, run_id, "a notice led to proof", actor)
     return True
+
+
+def _reopen_when_found(ports: Ports, run_id: str, effect: Effect, actor: Actor) -> None:
+    """Make an effect unknown again, and reconcile it, when the provider shows its record."""
+    findings = find(ports, run_id, effect)
+    if findings is None or judge(effect, findings).verdict not in (Verdict.MATCH, Verdict.PENDING):
+        return
+
+    def decide(draft: Draft) -> None:
+        if draft.ledger.effect(effect.effect_id) == effect:
+            reopen_after_all(draft, effect)
+
+    update(ports, run_id, actor, decide)
+    reconcile_effect(ports, run_id, effect.effect_id, actor)
 
 
 def tell(ports: Ports, run_id: str, effect_id: str, record: ProviderRecord, actor: Actor) -> bool:

@@ -15,6 +15,9 @@ from ledger.transitions import EffectState
 from ledger.update import update
 from ledger.workflow import Operation
 
+# With the waits between them, which double up to six hours, they last two days.
+MAX_FAILED_RECHECKS = 20
+
 
 def check_still_absent(ports: Ports, run_id: str, effect: Effect, actor: Actor) -> None:
     """Return when an effect that is to be tried again still has no record.
@@ -71,6 +74,8 @@ def recheck_confirmed(
         return True
     judgement = still_shows(effect, findings)
     holds = judgement.verdict in (Verdict.MATCH, Verdict.INCOMPLETE)
+    if scheduled and judgement.verdict is Verdict.INCOMPLETE:
+        raise ProviderUnavailable(f"{effect.provider}: {judgement.reason}.")
 
     def decide(draft: Draft) -> None:
         if draft.ledger.effect(effect.effect_id) != effect:
@@ -115,12 +120,20 @@ def _count(draft: Draft, effect: Effect) -> None:
 def note_unreadable(
     ports: Ports, run_id: str, effect: Effect, actor: Actor, unavailable: ProviderUnavailable
 ) -> None:
-    """Note a scheduled read that could not be made, so that the next one waits longer."""
+    """Note a scheduled read that could not be made, so that the next one waits longer.
+
+    One that could not be made for days is given up for the one after it.
+    """
 
     def decide(draft: Draft) -> None:
         if draft.ledger.effect(effect.effect_id) != effect:
             return
-        reads = {"reconcile_reads": effect.reconcile_reads + 1}
+        failed = effect.reconcile_reads + 1
+        given_up = failed >= MAX_FAILED_RECHECKS
+        reads = {
+            "reconcile_reads": 0 if given_up else failed,
+            "rechecks_made": effect.rechecks_made + int(given_up),
+        }
         draft.put_effect(effect.model_copy(update=reads))
         draft.note(
             EventKind.RECONCILE_READ_FAILED,

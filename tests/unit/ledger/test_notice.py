@@ -12,6 +12,7 @@ from ledger.notice import look_again, tell
 from ledger.provider import ProviderFault, ProviderRecord, RecordStatus
 from ledger.transitions import EffectState, RunState
 from tests.unit.ledger.sample import (
+    CARD_DECLINED,
     LEASE_SECONDS,
     NO_ANSWER,
     RECEIPT_ID,
@@ -54,6 +55,12 @@ def a_world_whose_mail_lost_its_answer() -> World:
     with pytest.raises(EffectUnknown):
         world.perform("receipt")
     return world
+
+
+def it_lands_after_all(world: World) -> None:
+    """Let the provider show the record of the first call."""
+    (call,) = world.payments.calls
+    world.payments.held.append(world.payments.record(call, RecordStatus.DONE, {}))
 
 
 def test_a_notice_about_nothing_of_ours_changes_nothing() -> None:
@@ -115,6 +122,57 @@ def test_a_notice_of_a_refund_that_failed_since_contradicts_it() -> None:
 
     assert world.effect().state is EffectState.CONTRADICTED
     assert world.run().state is RunState.REVIEW
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_a_record_that_appears_after_a_refusal_reopens_the_question(closed: bool) -> None:
+    world = an_approved_world()
+    world.payments.script = [Step(None, CARD_DECLINED)]
+    with pytest.raises(ReviewRequired):
+        world.perform()
+    if closed:
+        world.change(
+            lambda draft: draft.close_run(RunState.CLOSED, EventKind.RUN_CLOSED, "as it is")
+        )
+    notified(world)
+    assert world.effect().state is EffectState.REJECTED
+
+    world.payments.held.append(
+        world.payments.record(world.payments.calls[0], RecordStatus.DONE, {})
+    )
+    assert notified(world)
+
+    assert world.effect().state is EffectState.CONFIRMED
+    assert world.run().state is RunState.REVIEW
+    assert len(world.payments.calls) == 1
+
+
+def test_a_record_that_appears_after_its_absence_was_proven_is_not_paid_once_more() -> None:
+    world = an_unknown_world()
+    world.prove_absence()
+    assert world.effect().state is EffectState.PLANNED
+
+    world.payments.held.append(
+        world.payments.record(world.payments.calls[0], RecordStatus.DONE, {})
+    )
+    assert notified(world)
+
+    assert world.effect().state is EffectState.CONFIRMED
+    assert world.perform().state is EffectState.CONFIRMED
+    assert len(world.payments.calls) == 1
+
+
+def test_a_record_that_failed_is_no_reason_to_reopen_its_refusal() -> None:
+    world = an_approved_world()
+    world.payments.script = [Step(RecordStatus.FAILED)]
+    with pytest.raises(ReviewRequired):
+        world.perform()
+    before = world.events
+
+    assert notified(world)
+
+    assert world.effect().state is EffectState.REJECTED
+    assert world.events == before
 
 
 def test_a_notice_that_cannot_be_followed_up_has_to_be_given_again() -> None:

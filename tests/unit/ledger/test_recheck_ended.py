@@ -5,6 +5,7 @@ import pytest
 from ledger.contract import FaultKind
 from ledger.event import EventKind
 from ledger.provider import ProviderFault, RecordStatus
+from ledger.recheck import MAX_FAILED_RECHECKS
 from ledger.sweep import SweepResult
 from ledger.transitions import EffectState, RunState
 from tests.unit.ledger.sample import PAYMENTS
@@ -107,6 +108,21 @@ def test_a_provider_that_cannot_be_read_is_asked_again_ever_more_seldom() -> Non
     assert world.effect().reconcile_reads == 0
 
 
+def test_a_read_that_cannot_be_made_for_days_is_given_up_for_the_one_after_it() -> None:
+    world = a_completed_world()
+    first_ms = confirmed_at_ms(world)
+    world.payments.read_fault = UNREADABLE
+
+    for _ in range(MAX_FAILED_RECHECKS):
+        wait_until_due(world)
+        assert world.sweep() is SweepResult.WAITING
+
+    assert world.effect().rechecks_made == 1
+    assert world.run().due_at_ms == first_ms + 5 * DAY_SECONDS * 1000
+    assert world.effect().state is EffectState.CONFIRMED
+    assert EventKind.RECHECKED not in world.kinds
+
+
 def test_a_read_before_its_time_does_not_count_as_one_of_those_that_are_owed() -> None:
     world = a_completed_world()
     world.pass_seconds(60)
@@ -127,3 +143,4 @@ def test_an_incomplete_read_contradicts_nothing(page_is_missing: bool) -> None:
 
     expected = EffectState.CONFIRMED if page_is_missing else EffectState.CONTRADICTED
     assert world.effect().state is expected
+    assert world.effect().rechecks_made == 0
