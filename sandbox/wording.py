@@ -22,7 +22,7 @@ _REASONS: Mapping[str, str] = {
     "found with our mark, equal in every approved field": (
         "the provider's record has our id and is as approved"
     ),
-    "acceptance is the provider's last word": "accepted for delivery, which is all SES ever says",
+    "acceptance is the provider's last word": "accepted for delivery, which is what SES answers",
     "no answer of its worker is on record": "its worker left no answer",
 }
 
@@ -30,12 +30,12 @@ _REASONS: Mapping[str, str] = {
 def in_words(event: Event, name: str) -> str:
     """One sentence; `name` is that of the event's subject, empty where it says nothing."""
     name = _OPERATIONS.get(name, name.replace("_", " "))
-    sentence = _SENTENCES.get(event.kind)
+    sentence = next((words for kind, words in _SENTENCES.items() if kind == event.kind), None)
     if sentence is not None:
         return sentence.format(name=name)
     reason = _REASONS.get(event.reason, event.reason)
     if event.kind in (EventKind.EFFECT_CONFIRMED, EventKind.EFFECT_UNKNOWN) and name:
         return f"{name}: {event.state}; {reason}"
-    kind = event.kind.value.replace("_", " ")
+    kind = str(event.kind).replace("_", " ")
     moved = f"{event.prior_state} → {event.state}" if event.prior_state and event.state else ""
     return "  ".join(part for part in (f"{kind}: {name}" if name else kind, moved, reason) if part)

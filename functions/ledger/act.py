@@ -14,7 +14,7 @@ from ledger.provider import ProviderRecord, RecordStatus
 from ledger.reconcile import reconcile_run
 from ledger.record import Record
 from ledger.run import RunLedger
-from ledger.settle import reopen_unknown, settle_confirmed
+from ledger.settle import lapsed, reopen_unknown, settle_confirmed
 from ledger.transitions import EffectState, RunState
 from ledger.update import load, update
 from ledger.workflow import WorkflowDefinition
@@ -114,6 +114,8 @@ def _apply(ports: Ports, draft: Draft, definition: WorkflowDefinition, choice: C
         case RecoveryAction.MARK_ENGINEERING:
             draft.set_run(engineering=True)
         case RecoveryAction.CLOSE:
+            for effect in draft.ledger.unsettled_effects():
+                lapsed(draft, effect)
             draft.close_run(RunState.CLOSED, EventKind.RUN_CLOSED, "an operator closed it as it is")
         case RecoveryAction.TREAT_AS_SENT:
             _treat_as_sent(draft, _mail(draft, choice))

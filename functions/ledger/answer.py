@@ -7,8 +7,11 @@ from ledger.draft import Draft
 from ledger.effect import Effect, LateResult
 from ledger.event import EventKind
 from ledger.provider import Findings, ProviderFault, ProviderRecord
+from ledger.remarks import note_remarks
 from ledger.settle import (
     end_recovered_review,
+    is_attested,
+    prove_attested,
     reopen_unknown,
     settle_accepted,
     settle_confirmed,
@@ -38,7 +41,7 @@ def settle_record(
         else:
             settle_conflict(draft, accepted, own)
     elif judgement is not None and judgement.verdict not in (Verdict.ABSENT, Verdict.INCOMPLETE):
-        settle_found(draft, accepted, judgement)
+        note_remarks(draft, settle_found(draft, accepted, judgement), judgement)
 
 
 def settle_fault(
@@ -62,7 +65,11 @@ def settle_fault(
             reason="the provider knows this key with another request; no other key was tried",
         )
         settle_conflict(draft, with_outcome(effect, AttemptOutcome.REFUSED, words), judgement)
-    elif error_class is ErrorClass.REFUSED and not earlier_unknown and not _shows_ours(judgement):
+    elif (
+        error_class is ErrorClass.REFUSED
+        and not earlier_unknown
+        and not _shows_ours(effect, judgement)
+    ):
         in_the_way = judgement.others if judgement else ()
         settle_rejected(draft, effect, f"the provider refused: {words}", words, in_the_way)
     elif error_class is ErrorClass.NOT_REACHED and not earlier_unknown:
@@ -71,8 +78,11 @@ def settle_fault(
         settle_unknown(draft, effect, f"no answer that proves anything: {words}", words)
 
 
-def _shows_ours(judgement: Judgement | None) -> bool:
-    return judgement is not None and judgement.record is not None
+def _shows_ours(effect: Effect, judgement: Judgement | None) -> bool:
+    """Return whether the read found our mark, on one record or on several."""
+    found = judgement.candidates if judgement else ()
+    record = judgement.record if judgement else None
+    return record is not None or any(one.mark == effect.effect_id for one in found)
 
 
 def _earlier_unknown(effect: Effect) -> bool:
@@ -106,20 +116,29 @@ def keep_late_result(
     if effect.state in (EffectState.PLANNED, EffectState.REJECTED):
         reopen_after_all(draft, effect)
     elif effect.state is EffectState.CONFIRMED:
-        draft.move_effect(
-            effect,
-            EffectState.CONTRADICTED,
-            EventKind.EFFECT_CONTRADICTED,
-            "a second record for one effect",
-        )
-        draft.send_to_review(f"{effect.operation}: the provider holds a second record")
+        _compare_with_proof(draft, effect, record)
+    elif not draft.ledger.run.is_open:
+        draft.send_to_review(f"{effect.operation}: an answer came after the run had ended")
+
+
+def _compare_with_proof(draft: Draft, effect: Effect, record: ProviderRecord) -> None:
+    """Judge a record that was learned of after the effect was confirmed."""
+    judgement = judge(effect, Findings(records=(record,), complete=True))
+    if is_attested(effect) and judgement.verdict is Verdict.MATCH:
+        prove_attested(draft, effect, record, "what an operator took as sent is now proven")
+        return
+    draft.move_effect(
+        effect,
+        EffectState.CONTRADICTED,
+        EventKind.EFFECT_CONTRADICTED,
+        "a second record for one effect",
+    )
+    draft.send_to_review(f"{effect.operation}: the provider holds a second record")
 
 
 def reopen_after_all(draft: Draft, effect: Effect) -> None:
     """Make an effect unknown again: absence was proven, or it was refused, and yet it exists."""
     reopen_unknown(draft, effect, f"a record appeared after the effect was {effect.state}")
-    if not draft.ledger.run.is_open:
-        draft.send_to_review(f"{effect.operation}: a record appeared after the run was closed")
 
 
 def use_late_fault(
@@ -136,10 +155,18 @@ def use_late_fault(
     error_class = contract.classify(fault.kind, fault.status, fault.code)
     if (
         error_class is not ErrorClass.NOT_REACHED
-        or effect.state not in (EffectState.ATTEMPTING, EffectState.UNKNOWN)
         or effect.attempts[-1].attempt_id != attempt.attempt_id
         or _earlier_unknown(effect)
     ):
         return
-    settle_not_reached(draft, effect, str(fault))
-    end_recovered_review(draft)
+    if effect.state in (EffectState.ATTEMPTING, EffectState.UNKNOWN):
+        settle_not_reached(draft, effect, str(fault))
+        end_recovered_review(draft, str(fault))
+    elif effect.state is EffectState.CONFIRMED and is_attested(effect):
+        draft.move_effect(
+            effect,
+            EffectState.CONTRADICTED,
+            EventKind.EFFECT_CONTRADICTED,
+            f"an operator took it as sent, and it never was: {fault}",
+        )
+        draft.send_to_review(f"{effect.operation} was taken as sent, and it never was")

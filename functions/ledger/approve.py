@@ -164,6 +164,12 @@ def _check_open(draft: Draft, approval: Approval) -> None:
         raise RequestRefused(
             "already-decided", f"This request was already {approval.state}; nothing was changed."
         )
+    if approval != draft.ledger.newest_approval():
+        raise RequestRefused(
+            "approval-replaced",
+            "A newer request has taken its place; nothing was changed. Read the run again and show "
+            "the customer what it says now.",
+        )
     if approval.expired(draft.now_ms):
         raise RequestRefused(
             "approval-expired", "The request has expired; nothing was started. Ask for a new one."

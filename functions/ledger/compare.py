@@ -36,7 +36,7 @@ class Judgement(Record):
     record: ProviderRecord | None = None
     candidates: tuple[ProviderRecord, ...] = ()
     others: tuple[ProviderRecord, ...] = ()
-    """What nobody of ours made at the same target, and that has an effect there."""
+    """What else has an effect at the same target: made by nobody of ours, or for another effect."""
 
     concerns: tuple[str, ...] = ()
 
@@ -47,14 +47,14 @@ def judge(effect: Effect, findings: Findings) -> Judgement:
     A record is ours only by our mark. One that matches in every field but carries no mark might
     be ours or a colleague's: that is a person's question, whichever way it looks.
     """
-    others = tuple(found for found in findings.records if _is_of_others(found))
+    others = tuple(
+        found
+        for found in findings.records
+        if found.mark != effect.effect_id and found.status is not RecordStatus.FAILED
+    )
     return _verdict(effect, findings).model_copy(
         update={"others": others[:MAX_CANDIDATES], "concerns": findings.concerns}
     )
-
-
-def _is_of_others(record: ProviderRecord) -> bool:
-    return record.mark is None and record.status is not RecordStatus.FAILED
 
 
 def _verdict(effect: Effect, findings: Findings) -> Judgement:
@@ -70,7 +70,9 @@ def _verdict(effect: Effect, findings: Findings) -> Judgement:
     lookalikes = [
         found
         for found in findings.records
-        if _is_of_others(found) and not differing_fields(effect, found)
+        if found.mark is None
+        and found.status is not RecordStatus.FAILED
+        and not differing_fields(effect, found)
     ]
     if lookalikes:
         return Judgement(

@@ -10,6 +10,10 @@ from ledger.run import PersonalFields, Run, RunLedger
 from ledger.store import Change
 from ledger.transitions import EffectState, RunState, check_effect_move, check_run_move
 
+# What a reviewer takes in at a glance; each is in the trail as well.
+MAX_OTHER_REASONS = 5
+FOUND_OUT_STATES = frozenset({EffectState.CONFIRMED, EffectState.REJECTED, EffectState.PLANNED})
+
 
 class Draft:
     """What one writer wants to change, against the ledger as it was read."""
@@ -29,6 +33,7 @@ class Draft:
         self._changed_checkpoints: set[str] = set()
         self._events: list[Event] = []
         self._personal: PersonalFields | None = None
+        self._after_the_end = ""
 
     @property
     def is_empty(self) -> bool:
@@ -88,6 +93,7 @@ class Draft:
                 "review_reason": "",
                 "review_since_ms": None,
                 "review_recovers": False,
+                "review_also": (),
                 "settled_in_review": (),
             }
             updates = {**ended, **updates}
@@ -95,11 +101,13 @@ class Draft:
         self.note(kind, reason, subject=self._run.run_id, prior=prior, state=state)
 
     def send_to_review(self, reason: str, *, recovers: bool = False) -> None:
-        """Move the run to review. A review that would have ended by itself then no longer does."""
+        """Move the run to review; one that is there already gets the reason beside its first.
+
+        A review that would have ended by itself no longer does when another reason asks for one
+        that does not.
+        """
         if self._run.state is RunState.REVIEW:
-            if self._run.review_recovers and not recovers:
-                self.set_run(review_reason=reason, review_recovers=False)
-                self.note(EventKind.REVIEW_REQUIRED, reason, subject=self._run.run_id)
+            self._add_reason(reason, recovers=recovers)
             return
         self.move_run(
             RunState.REVIEW,
@@ -110,6 +118,18 @@ class Draft:
             review_recovers=recovers,
             closed_at_ms=None,
         )
+
+    def _add_reason(self, reason: str, *, recovers: bool) -> None:
+        run = self._run
+        if reason in (run.review_reason, *run.review_also):
+            return
+        first, other = run.review_reason, reason
+        if run.review_recovers and not recovers:
+            first, other = reason, run.review_reason
+            self.set_run(review_recovers=False)
+        also = (*run.review_also, other)[-MAX_OTHER_REASONS:]
+        self.set_run(review_reason=first, review_also=also)
+        self.note(EventKind.REVIEW_REQUIRED, reason, subject=run.run_id)
 
     def close_run(self, state: RunState, kind: EventKind, reason: str) -> None:
         """Move the run to one of its ends."""
@@ -142,7 +162,23 @@ class Draft:
             state=state,
             details=details,
         )
+        self._tell_reviewer(moved)
+        if not self._run.is_open:
+            self._after_the_end = f"{effect.operation} is {state} after the run had ended: {reason}"
         return moved
+
+    def _tell_reviewer(self, effect: Effect) -> None:
+        """Keep what was found out since a review began, which is no longer so once it is in doubt.
+
+        The review's reason may be about this very effect, and a person would decide by words that
+        are no longer true.
+        """
+        if self._run.state is not RunState.REVIEW:
+            return
+        others = tuple(found for found in self._run.settled_in_review if found != effect.effect_id)
+        found_out = (effect.effect_id,) if effect.state in FOUND_OUT_STATES else ()
+        if (*others, *found_out) != self._run.settled_in_review:
+            self.set_run(settled_in_review=(*others, *found_out))
 
     def put_approval(self, approval: Approval) -> None:
         """Write an approval; the caller notes why."""
@@ -172,6 +208,9 @@ class Draft:
 
     def change(self) -> Change:
         """Return the transaction, with the time at which the sweeper next looks."""
+        if self._after_the_end and not self._run.is_open:
+            # One rule for whatever changes after the end: a person sees it, and only they go on.
+            self.send_to_review(self._after_the_end)
         self._run = self._run.model_copy(
             update={"due_at_ms": next_look_at_ms(self.ledger, self.now_ms)}
         )

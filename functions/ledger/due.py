@@ -27,12 +27,12 @@ def next_look_at_ms(ledger: RunLedger, now_ms: int) -> int | None:
 
     A run that has ended is looked after as long as an owner may still take its word back.
     """
-    soonest = now_ms + MIN_LOOK_INTERVAL_SECONDS * 1000
-    if ledger.run.is_open:
-        return max(soonest, _wanted_look_at_ms(ledger, now_ms))
     rechecks = [_recheck_at_ms(effect, now_ms) for effect in ledger.effects]
-    wanted_at_ms = min((at for at in rechecks if at is not None), default=None)
-    return None if wanted_at_ms is None else max(soonest, wanted_at_ms)
+    looks = [at for at in rechecks if at is not None]
+    if ledger.run.is_open:
+        looks.append(_wanted_look_at_ms(ledger, now_ms))
+    soonest = now_ms + MIN_LOOK_INTERVAL_SECONDS * 1000
+    return max(soonest, min(looks)) if looks else None
 
 
 def _recheck_at_ms(effect: Effect, now_ms: int) -> int | None:

@@ -1,6 +1,7 @@
 """The append-only trail: who changed what, from which state, why."""
 
 from enum import StrEnum
+from typing import Annotated
 
 from pydantic import Field
 
@@ -32,6 +33,7 @@ class EventKind(StrEnum):
     EFFECT_OVERDUE = "effect_overdue"
     KEY_LAPSING = "key_lapsing"
     RECHECKED = "rechecked"
+    RECHECK_MISSED = "recheck_missed"
     REMARK_NOTED = "remark_noted"
     ABSENCE_READ = "absence_read"
     ABSENCE_PROVEN = "absence_proven"
@@ -60,7 +62,9 @@ class Event(StoredRecord):
     run_id: str
     sequence: int
     at_ms: int
-    kind: EventKind
+    kind: Annotated[EventKind | str, Field(union_mode="left_to_right")]
+    """Text when newer code has written a kind that is not known here: it is shown as it is."""
+
     actor: Actor
     reason: str
     workflow: str

@@ -26,6 +26,8 @@ def start_execution(ports: Ports, run_id: str, actor: Actor) -> StartOutcome | N
     run = load(ports, run_id).run
     if run.state not in EXECUTED_STATES:
         return None
+    if run.start_not_before_ms > ports.clock.now_ms():
+        return StartOutcome.HELD_BACK  # the sweeper starts it when it is due
     outcome = ports.executions.start(run.workflow, run.execution_name, run_id, run.epoch)
     if outcome is StartOutcome.NO_SUCH_VERSION:
         _stop_without_version(ports, run_id, actor)
@@ -80,8 +82,6 @@ def replace_execution(
     replaced = update(ports, run_id, actor, decide)
     if replaced.run.epoch != ended_epoch + 1:
         return None
-    if replaced.run.start_not_before_ms > ports.clock.now_ms():
-        return StartOutcome.HELD_BACK  # the sweeper starts it when it is due
     return start_execution(ports, run_id, actor)
 
 

@@ -2,7 +2,7 @@
 
 from ledger.effect import Effect
 from ledger.offer import Consequence, Offer, RecoveryAction, make_offer
-from ledger.situation import Situation
+from ledger.situation import RETIRED, Situation
 from ledger.transitions import EffectState, RunState
 
 UNDECIDED_MAIL_STATES = frozenset(
@@ -55,7 +55,10 @@ def send_again(situation: Situation, mail: Effect) -> Offer:
 def _no_mail_decision(situation: Situation, mail: Effect) -> str:
     if situation.ledger.run.state is not RunState.REVIEW:
         return "The run is not in review."
-    if mail.superseded:
+    if situation.definition.retired:
+        return RETIRED
+    newest = situation.ledger.newest_effect(mail.operation)
+    if mail.superseded or (newest and newest.instance > mail.instance):
         return "Another one has taken its place."
     if mail.state not in UNDECIDED_MAIL_STATES:
         return f"The mail is {mail.state}; there is nothing for a person to decide."

@@ -45,6 +45,12 @@ class Money(Record):
         return f"{self.currency} {major}.{minor:0{exponent}d}"
 
 
+def exponent_of(code: object) -> int | None:
+    """Return the currency's decimals, None for what is no ISO 4217 code in upper case."""
+    known = isinstance(code, str) and code in Currency.__members__
+    return Currency(code).exponent if known else None
+
+
 def money_in(fields: Mapping[str, Scalar]) -> Money | None:
     """Return the amount that ``fields`` name, None when they name none that can be told."""
     named = {name: fields.get(name) for name in Money.model_fields}

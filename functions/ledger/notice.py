@@ -1,15 +1,17 @@
 """Use what somebody else tells us of an effect. It is never believed: it only makes us look."""
 
 from ledger.answer import keep_late_result, reopen_after_all
-from ledger.compare import Verdict, judge
+from ledger.compare import Judgement, Verdict, judge
 from ledger.draft import Draft
-from ledger.effect import ATTESTED, Effect
+from ledger.effect import Effect
 from ledger.event import Actor, EventKind
 from ledger.execution import continue_after_review
 from ledger.ports import Ports
-from ledger.provider import ProviderRecord, RecordStatus
+from ledger.provider import Findings, ProviderRecord, RecordStatus
 from ledger.recheck import find, recheck_confirmed
 from ledger.reconcile import reconcile_effect
+from ledger.remarks import note_remarks
+from ledger.settle import lapsed, settle_found
 from ledger.transitions import EffectState, RunState
 from ledger.update import update
 
@@ -40,9 +42,14 @@ def look_again(ports: Ports, run_id: str, effect_id: str, actor: Actor) -> bool:
 
 
 def _reopen_when_found(ports: Ports, run_id: str, effect: Effect, actor: Actor) -> None:
-    """Make an effect unknown again, and reconcile it, when the provider shows its record."""
+    """Make an effect unknown again, and reconcile it, when the provider shows a record of ours."""
     findings = find(ports, run_id, effect)
-    if findings is None or judge(effect, findings).verdict not in (Verdict.MATCH, Verdict.PENDING):
+    ours = [
+        found
+        for found in (findings.records if findings else ())
+        if found.mark == effect.effect_id and found.status is not RecordStatus.FAILED
+    ]
+    if not ours:
         return
 
     def decide(draft: Draft) -> None:
@@ -57,7 +64,8 @@ def tell(ports: Ports, run_id: str, effect_id: str, record: ProviderRecord, acto
     """Return whether the effect is known, after its provider's own event feed told of ``record``.
 
     For providers that cannot be asked: what their feed says of an effect is kept as a late result
-    and judged as any other record. A record that has failed since it was confirmed contradicts it.
+    and judged as any other record. One that failed had been accepted before: it is proven, and
+    contradicted by its end.
 
     Raises RetryLater when the ledger gave no answer: the event has to be delivered again.
     """
@@ -69,27 +77,32 @@ def tell(ports: Ports, run_id: str, effect_id: str, record: ProviderRecord, acto
         effect = draft.ledger.require_effect(effect_id)
         if effect.last_attempt is None:
             return  # nothing was ever sent for it: the event is about something else
-        if record.status is RecordStatus.FAILED and _is_proof_of(effect, record):
-            _contradict(draft, effect, record)
-        else:
-            keep_late_result(draft, effect, effect.last_attempt, record)
+        accepted = record.model_copy(update={"status": RecordStatus.DONE})
+        keep_late_result(draft, effect, effect.last_attempt, accepted)
+        if record.status is RecordStatus.FAILED:
+            _take_back(draft, effect_id, accepted, f"the provider says {record.provider_status}")
 
     update(ports, run_id, actor, decide)
     return look_again(ports, run_id, effect_id, actor)
 
 
-def _is_proof_of(effect: Effect, record: ProviderRecord) -> bool:
-    proof_id = effect.evidence.record_id if effect.evidence else ""
-    return effect.state is EffectState.CONFIRMED and proof_id in (record.record_id, ATTESTED)
-
-
-def _contradict(draft: Draft, effect: Effect, record: ProviderRecord) -> None:
-    reason = f"the provider says {record.provider_status}"
+def _take_back(draft: Draft, effect_id: str, accepted: ProviderRecord, reason: str) -> None:
+    effect = draft.ledger.require_effect(effect_id)
+    if effect.unsettled:
+        found = judge(effect, Findings(records=(accepted,), complete=True))
+        effect = settle_found(draft, lapsed(draft, effect), found)
+    if effect.state is not EffectState.CONFIRMED:
+        return
+    newest = draft.ledger.newest_effect(effect.operation)
+    if newest is not None and newest.instance > effect.instance:
+        # Another one reports in its place: worth a remark, and no reason to stop anything.
+        note_remarks(draft, effect, Judgement(verdict=Verdict.MATCH, reason="", concerns=(reason,)))
+        return
     draft.move_effect(
         effect,
         EffectState.CONTRADICTED,
         EventKind.EFFECT_CONTRADICTED,
         reason,
-        details={"record_id": record.record_id},
+        details={"record_id": accepted.record_id},
     )
     draft.send_to_review(f"{effect.operation} was confirmed, and now: {reason}")

@@ -6,7 +6,7 @@ from ledger.canonical import canonical_bytes
 from ledger.money import money_in
 from ledger.projection import EffectFacts, RunFacts
 from ledger.record import Record, Scalar
-from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState, RunState
+from ledger.transitions import DOUBTFUL_EFFECT_STATES, EffectState, RunState
 
 # A few hundred words. What the customer wrote explains the request; it decides nothing.
 MAX_UNTRUSTED_CHARACTERS = 2_000
@@ -87,6 +87,8 @@ def _summary(facts: RunFacts) -> str:
     pending = EFFECT_WORDS[EffectState.PLANNED] if facts.is_open else NOT_DONE_WORDS
     sentences = [_sentence(facts, effect) for effect in facts.counting_effects]
     sentences += [f"{label} {pending}" for label in facts.not_begun]
+    if not sentences:  # a version that is gone, before its first write
+        return "Nothing was done yet." if facts.is_open else "Nothing was done."
     first, *others = sentences
     return "; ".join([first, *(f"{other[:1].lower()}{other[1:]}" for other in others)]) + "."
 
@@ -106,7 +108,7 @@ def _sentence(facts: RunFacts, effect: EffectFacts) -> str:
 def _state_words(facts: RunFacts, state: EffectState) -> str:
     if facts.is_open:
         return EFFECT_WORDS[state]
-    if state in UNSETTLED_EFFECT_STATES:
+    if state in DOUBTFUL_EFFECT_STATES:
         return UNPROVEN_WORDS
     return NOT_DONE_WORDS if state is EffectState.PLANNED else EFFECT_WORDS[state]
 
@@ -115,7 +117,7 @@ def _fact(effect: EffectFacts) -> EffectFact:
     return EffectFact(
         operation=effect.operation,
         state=effect.state,
-        record_id=effect.record_id,
+        record_id=None if effect.attested else effect.record_id,
         fields=effect.proven_fields or effect.bound,
     )
 

@@ -1,6 +1,6 @@
 """One projection of a run. Customer, operator and model read this, so they cannot disagree."""
 
-from ledger.approval import Approval
+from ledger.approval import Approval, ApprovalState
 from ledger.effect import ATTESTED, Effect, Evidence
 from ledger.instance import instance_of, is_done
 from ledger.record import Record, Scalar
@@ -73,6 +73,9 @@ class RunFacts(Record):
 
     state: RunState
     review_reason: str
+    review_also: tuple[str, ...]
+    """What else came up since the review began, oldest first."""
+
     settled_in_review: tuple[str, ...]
     """Labels of the effects whose outcome was found out since the review began."""
 
@@ -135,6 +138,7 @@ def project(definition: WorkflowDefinition, ledger: RunLedger, now_ms: int) -> R
         view_version=run.sequence,
         state=run.state,
         review_reason=run.review_reason if run.state is RunState.REVIEW else "",
+        review_also=run.review_also,
         settled_in_review=tuple(
             definition.operation(found.operation).label
             for found in ledger.effects
@@ -145,7 +149,9 @@ def project(definition: WorkflowDefinition, ledger: RunLedger, now_ms: int) -> R
         closed_at_ms=run.closed_at_ms,
         executions=run.epoch,
         proven=tuple(proven),
-        claims=tuple(definition.contract(name).claim for name in proven),
+        claims=tuple(
+            definition.contract(name).claim for name in proven if _may_be_told(ledger, name)
+        ),
         next_state=next_state(definition, ledger),
         last_verified_checkpoint=last_verified(definition, ledger),
         effects=tuple(
@@ -162,11 +168,25 @@ def project(definition: WorkflowDefinition, ledger: RunLedger, now_ms: int) -> R
     )
 
 
+def _may_be_told(ledger: RunLedger, checkpoint: str) -> bool:
+    """Return whether a claim that is proven may be told as it stands.
+
+    A person's word is told as such beside the effect. A yes speaks of what was asked then, and is
+    not repeated while something else is asked, or after a no.
+    """
+    proof = ledger.proven(checkpoint)
+    newest = ledger.newest_approval()
+    if proof is None or proof.evidence.record_id == ATTESTED:
+        return False
+    given = ledger.approval(proof.evidence.record_id)
+    return given is None or newest is None or newest.state is ApprovalState.APPROVED
+
+
 def _is_over(ledger: RunLedger, operation: Operation, effect: Effect) -> bool:
     replaced = effect.instance != instance_of(ledger, operation)
-    # Another instance beside one that is in doubt is no reason to hide that one.
-    ended = effect.superseded or effect.state in (EffectState.REJECTED, EffectState.CONFIRMED)
-    return replaced and ended
+    # Another instance beside one that is in doubt, or that moved money, is no reason to hide it.
+    reported = bool(operation.evidence_fields) and effect.state is EffectState.CONFIRMED
+    return replaced and (effect.superseded or reported or effect.state is EffectState.REJECTED)
 
 
 def _effect_facts(effect: Effect, label: str, *, over: bool) -> EffectFacts:

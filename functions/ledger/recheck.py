@@ -69,7 +69,16 @@ def recheck_confirmed(
 
     Raises ProviderUnavailable when it could not be read; nothing is concluded then.
     """
-    findings = find(ports, run_id, effect)
+    try:
+        findings = find(ports, run_id, effect)
+    except ProviderUnavailable:
+        raise
+    except Exception as error:
+        if scheduled:
+            # A bug, or a provider that is no longer wired: it must not fail at every tick for ever.
+            reason = f"the read broke: {type(error).__name__}"
+            note_unreadable(ports, run_id, effect, actor, reason)
+        raise
     if findings is None:
         return True
     judgement = still_shows(effect, findings)
@@ -117,33 +126,32 @@ def _count(draft: Draft, effect: Effect) -> None:
     )
 
 
-def note_unreadable(
-    ports: Ports, run_id: str, effect: Effect, actor: Actor, unavailable: ProviderUnavailable
-) -> None:
-    """Note a scheduled read that could not be made, so that the next one waits longer.
+def note_unreadable(ports: Ports, run_id: str, effect: Effect, actor: Actor, reason: str) -> None:
+    """Note a read that could not be made, so that the next one waits longer.
 
-    One that could not be made for days is given up for the one after it.
+    A scheduled one that could not be made for days is given up for the one after it, with a remark.
     """
 
     def decide(draft: Draft) -> None:
         if draft.ledger.effect(effect.effect_id) != effect:
             return
         failed = effect.reconcile_reads + 1
-        given_up = failed >= MAX_FAILED_RECHECKS
-        reads = {
-            "reconcile_reads": 0 if given_up else failed,
-            "rechecks_made": effect.rechecks_made + int(given_up),
-        }
-        draft.put_effect(effect.model_copy(update=reads))
-        draft.note(
-            EventKind.RECONCILE_READ_FAILED,
-            str(unavailable),
-            subject=effect.effect_id,
-            prior=effect.state,
-            state=effect.state,
-        )
+        if effect.recheck_at_ms() is None or failed < MAX_FAILED_RECHECKS:
+            draft.put_effect(effect.model_copy(update={"reconcile_reads": failed}))
+            kind = EventKind.RECONCILE_READ_FAILED
+        else:
+            missed = note_remarks(draft, effect, _not_seen_again())
+            made = {"reconcile_reads": 0, "rechecks_made": effect.rechecks_made + 1}
+            draft.put_effect(missed.model_copy(update=made))
+            kind = EventKind.RECHECK_MISSED
+        draft.note(kind, reason, subject=effect.effect_id, prior=effect.state, state=effect.state)
 
     update(ports, run_id, actor, decide)
+
+
+def _not_seen_again() -> Judgement:
+    words = "a scheduled read could not be made for days: whether it still stands was not seen"
+    return Judgement(verdict=Verdict.INCOMPLETE, reason=words, concerns=(words,))
 
 
 def find(ports: Ports, run_id: str, effect: Effect) -> Findings | None:

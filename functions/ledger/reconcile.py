@@ -16,15 +16,15 @@ from ledger.effect import Effect
 from ledger.event import Actor, EventKind
 from ledger.ports import Ports
 from ledger.provider import Findings, ProviderCall, ProviderFault
+from ledger.recheck import note_unreadable
 from ledger.record import Record
 from ledger.remarks import note_remarks
 from ledger.run import RunLedger
 from ledger.settle import (
     end_recovered_review,
+    lapsed,
     settle_conflict,
     settle_found,
-    settle_unknown,
-    tell_reviewer,
     with_outcome,
 )
 from ledger.transitions import EffectState, RunState
@@ -94,7 +94,13 @@ def reconcile_effect(ports: Ports, run_id: str, effect_id: str, actor: Actor) ->
     # A read shows nothing about the time after it began, and nothing later than its end, however
     # late its result is written down.
     began_at_ms = ports.clock.now_ms()
-    found = _look_up(ports, contract, run_id, seen)
+    try:
+        found = _look_up(ports, contract, run_id, seen)
+    except Exception as error:
+        # A bug, or a provider that is no longer wired: without a note it would be tried, and
+        # would fail, at every tick for ever.
+        note_unreadable(ports, run_id, seen, actor, f"the read broke: {type(error).__name__}")
+        raise
     read = _Read(found, began_at_ms, ended_at_ms=ports.clock.now_ms())
 
     def decide(draft: Draft) -> None:
@@ -106,7 +112,7 @@ def reconcile_effect(ports: Ports, run_id: str, effect_id: str, actor: Actor) ->
         elif effect == seen and not effect.claim_is_live(read.began_at_ms):
             # Anything else is only about the effect as it was when the read began, and while a
             # call may still be running it is about nothing.
-            _apply_not_ours(draft, contract, _lapsed(draft, effect), read)
+            _apply_not_ours(draft, contract, lapsed(draft, effect), read)
 
     update(ports, run_id, actor, decide)
 
@@ -140,7 +146,7 @@ def _apply_found(draft: Draft, effect: Effect, judgement: Judgement) -> None:
     if effect.state is EffectState.ACCEPTED and judgement.verdict is Verdict.PENDING:
         _note_read(draft, effect, judgement.reason)
     else:
-        note_remarks(draft, settle_found(draft, _lapsed(draft, effect), judgement), judgement)
+        note_remarks(draft, settle_found(draft, lapsed(draft, effect), judgement), judgement)
 
 
 def _apply_not_ours(draft: Draft, contract: ProviderContract, effect: Effect, read: _Read) -> None:
@@ -156,13 +162,6 @@ def _apply_not_ours(draft: Draft, contract: ProviderContract, effect: Effect, re
         _apply_vanished(draft, contract, effect, read)
     else:
         _count_absence(draft, contract, effect, read)
-
-
-def _lapsed(draft: Draft, effect: Effect) -> Effect:
-    """Return the effect as unknown when the worker that attempted it is not coming back."""
-    if effect.state is not EffectState.ATTEMPTING:
-        return effect
-    return settle_unknown(draft, effect, "no answer of its worker is on record")
 
 
 def _apply_vanished(draft: Draft, contract: ProviderContract, effect: Effect, read: _Read) -> None:
@@ -191,17 +190,19 @@ def _count_absence(draft: Draft, contract: ProviderContract, effect: Effect, rea
         reason = "absent, and the provider's contract allows no replay"
         settle_conflict(draft, effect, Judgement(verdict=Verdict.CONFLICT, reason=reason))
         return
-    absent = draft.move_effect(
+    reason = (
+        f"{len(reads)} complete reads, {contract.settle_window_seconds} s apart, show no record"
+    )
+    draft.move_effect(
         with_outcome(effect, AttemptOutcome.ABSENT, effect.attempts[-1].fault),
         EffectState.PLANNED,
         EventKind.ABSENCE_PROVEN,
-        f"{len(reads)} complete reads, {contract.settle_window_seconds} s apart, show no record",
+        reason,
         unsettled_since_ms=None,
         overdue=False,
         absence_reads_at_ms=reads,
     )
-    end_recovered_review(draft)
-    tell_reviewer(draft, absent)
+    end_recovered_review(draft, reason)
 
 
 def _note_read(draft: Draft, effect: Effect, reason: str) -> None:
@@ -241,7 +242,9 @@ def _tell_overdue(draft: Draft, effect: Effect, reason: str) -> None:
         prior=effect.state,
         state=effect.state,
     )
-    draft.send_to_review(f"{effect.operation} is {effect.state} {words}: {reason}", recovers=True)
+    if draft.ledger.run.is_open:  # nobody waits for the outcome of a run that was closed
+        why = f"{effect.operation} is {effect.state} {words}: {reason}"
+        draft.send_to_review(why, recovers=True)
 
 
 def _wait_seconds(effect: Effect, contract: ProviderContract, now_ms: int) -> int:

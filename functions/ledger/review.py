@@ -43,9 +43,10 @@ def review_what_stands_in_the_way(
     others = _others_at_the_target(ports, task, planned)
 
     def decide(draft: Draft) -> None:
-        if not others or not _still_speaks(draft, task, planned.effect_id, seen):
-            return
         stored = draft.ledger.effect(planned.effect_id)
+        nothing_to_show = not others and not (stored and stored.candidates)
+        if nothing_to_show or not _still_speaks(draft, task, planned.effect_id, seen):
+            return
         candidates = tuple(evidence_of(planned, found, draft.now_ms) for found in others)
         shown = (stored or planned).model_copy(update={"candidates": candidates})
         if stored is None:

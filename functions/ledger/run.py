@@ -40,6 +40,9 @@ class Run(StoredRecord):
     review_recovers: bool = False
     """Whether proof found later ends the review by itself (an overdue unknown that is found)."""
 
+    review_also: tuple[str, ...] = ()
+    """What else came up since the review began, oldest first."""
+
     settled_in_review: tuple[str, ...] = ()
     """Ids of effects whose outcome was found out since the review began."""
 

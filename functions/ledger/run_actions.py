@@ -3,7 +3,7 @@
 from ledger.instance import is_stuck
 from ledger.offer import Consequence, Offer, RecoveryAction, make_offer
 from ledger.projection import last_verified
-from ledger.situation import Situation
+from ledger.situation import RETIRED, Situation
 from ledger.transitions import EffectState, RunState
 
 
@@ -61,6 +61,8 @@ def _no_resume(situation: Situation) -> str:
     ledger = situation.ledger
     if ledger.run.state is not RunState.REVIEW:
         return "The run is not in review."
+    if situation.definition.retired:
+        return RETIRED
     if ledger.unsettled_effects():
         return _settle_first(situation)
     if any(is_stuck(ledger, found) for found in ledger.effects):
@@ -86,6 +88,8 @@ def request_approval(situation: Situation) -> Offer:
     refused = ""
     if ledger.run.state is not RunState.REVIEW:
         refused = "The run is not in review."
+    elif situation.definition.retired:
+        refused = RETIRED
     elif not asked:
         refused = "Nothing is left that needs the customer's approval."
     elif ledger.unsettled_effects():
@@ -134,8 +138,16 @@ def close(situation: Situation) -> Offer:
     """Offer to end the run as it stands."""
     ledger = situation.ledger
     refused = "" if ledger.run.state is RunState.REVIEW else "The run is not in review."
+    if any(
+        found.state is EffectState.ATTEMPTING and found.claim_is_live(situation.now_ms)
+        for found in ledger.effects
+    ):
+        refused = "A worker is inside a call: look again in a minute."
     open_ended = [found.operation for found in ledger.unsettled_effects()]
-    words = "Closes the run as it is. What is confirmed stays; nothing more is done or looked up."
+    words = (
+        "Closes the run as it is. What is confirmed stays; nothing more is sent. A record that is "
+        "found or taken back later brings it back to review."
+    )
     if open_ended:
         words += f" The outcome of {', '.join(open_ended)} stays unproven."
     return make_offer(

@@ -4,7 +4,7 @@ from ledger.attempt import AttemptOutcome
 from ledger.checkpoint import Checkpoint
 from ledger.compare import Judgement, Verdict
 from ledger.draft import Draft
-from ledger.effect import Effect, Evidence
+from ledger.effect import ATTESTED, Effect, Evidence
 from ledger.event import EventKind
 from ledger.provider import ProviderRecord
 from ledger.transitions import EffectState, RunState
@@ -76,20 +76,77 @@ def settle_confirmed(draft: Draft, effect: Effect, record: ProviderRecord, reaso
         overdue=False,
         reconcile_reads=0,
         rechecks_made=0,
+        candidates=(),
     )
-    draft.reach(
-        Checkpoint(
-            name=effect.checkpoint,
-            evidence=evidence,
-            reached_at_ms=draft.now_ms,
-            effect_id=effect.effect_id,
-        ),
-        reason,
-    )
-    end_recovered_review(draft)
+    twin = _confirmed_twin(draft, confirmed)
+    if twin is None or twin.instance < confirmed.instance:
+        _reach(draft, confirmed, evidence, reason)
+    if twin is not None:
+        draft.send_to_review(
+            f"{effect.operation} was made twice: {record.record_id} beside {_record_id(twin)}"
+        )
+    end_recovered_review(draft, reason)
     end_needless_wait(draft)
-    tell_reviewer(draft, confirmed)
     return confirmed
+
+
+def _reach(draft: Draft, effect: Effect, evidence: Evidence, reason: str) -> None:
+    checkpoint = Checkpoint(
+        name=effect.checkpoint,
+        evidence=evidence,
+        reached_at_ms=draft.now_ms,
+        effect_id=effect.effect_id,
+    )
+    draft.reach(checkpoint, reason)
+
+
+def is_attested(effect: Effect) -> bool:
+    """Return whether a person's word stands in for the provider's."""
+    return effect.evidence is not None and effect.evidence.record_id == ATTESTED
+
+
+def prove_attested(draft: Draft, effect: Effect, record: ProviderRecord, reason: str) -> Effect:
+    """Return a confirmed effect with the provider's record in the place of a person's word."""
+    evidence = evidence_of(effect, record, draft.now_ms)
+    proven = effect.model_copy(update={"evidence": evidence})
+    draft.put_effect(proven)
+    draft.note(
+        EventKind.EFFECT_CONFIRMED,
+        reason,
+        subject=effect.effect_id,
+        prior=effect.state,
+        state=effect.state,
+        details={"record_id": record.record_id},
+    )
+    _reach(draft, proven, evidence, reason)
+    return proven
+
+
+def _confirmed_twin(draft: Draft, effect: Effect) -> Effect | None:
+    """Return another instance that is confirmed as well: one that had been given up, and is there.
+
+    Writes that need no approval report something; a second one has something else to report.
+    """
+    twins = [
+        found
+        for found in draft.ledger.effects
+        if found.operation == effect.operation
+        and found.effect_id != effect.effect_id
+        and found.state is EffectState.CONFIRMED
+        and found.approval_id is not None
+    ]
+    return max(twins, key=lambda found: found.instance, default=None)
+
+
+def _record_id(effect: Effect) -> str:
+    return effect.evidence.record_id if effect.evidence else ""
+
+
+def lapsed(draft: Draft, effect: Effect) -> Effect:
+    """Return the effect as unknown when the worker that attempted it is not coming back."""
+    if effect.state is not EffectState.ATTEMPTING:
+        return effect
+    return settle_unknown(draft, effect, "no answer of its worker is on record")
 
 
 def settle_conflict(draft: Draft, effect: Effect, judgement: Judgement) -> Effect:
@@ -154,21 +211,10 @@ def settle_found(draft: Draft, effect: Effect, judgement: Judgement) -> Effect:
         return settle_confirmed(draft, effect, record, judgement.reason)
     if effect.state is EffectState.UNKNOWN:
         effect = settle_accepted(draft, effect, record, judgement.reason)
-        end_recovered_review(draft)
+        end_recovered_review(draft, judgement.reason)
     if judgement.verdict is Verdict.FAILED:
         return settle_rejected(draft, effect, judgement.reason)
     return effect
-
-
-def tell_reviewer(draft: Draft, effect: Effect) -> None:
-    """Note that an effect was settled while its run was in review.
-
-    The review's reason may have been about this very effect, and a person would decide by words
-    that are no longer true.
-    """
-    run = draft.ledger.run
-    if run.state is RunState.REVIEW and effect.effect_id not in run.settled_in_review:
-        draft.set_run(settled_in_review=(*run.settled_in_review, effect.effect_id))
 
 
 def end_needless_wait(draft: Draft) -> None:
@@ -189,15 +235,18 @@ def end_needless_wait(draft: Draft) -> None:
         )
 
 
-def end_recovered_review(draft: Draft) -> None:
-    """Let the run go on when what it was in review for has been proven meanwhile."""
+def end_recovered_review(draft: Draft, reason: str) -> None:
+    """Let the run go on when what it was in review for has been proven meanwhile.
+
+    ``reason`` says by what: a read, a late word of a worker, or a person.
+    """
     run = draft.ledger.run
     still_overdue = any(found.overdue for found in draft.ledger.unsettled_effects())
     if run.state is RunState.REVIEW and run.review_recovers and not still_overdue:
         draft.move_run(
             RunState.ACTIVE,
             EventKind.REVIEW_ENDED,
-            "the overdue effect was settled by a read",
+            f"what was overdue is settled: {reason}",
             review_reason="",
             review_recovers=False,
             execution_started=False,

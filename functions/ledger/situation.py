@@ -10,6 +10,8 @@ from ledger.run import RunLedger
 from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState
 from ledger.workflow import Operation, WorkflowDefinition
 
+RETIRED = "The run's version is no longer deployed: nothing can go on by its rules."
+
 # States in which looking again may settle something.
 LOOKABLE_STATES = UNSETTLED_EFFECT_STATES | {EffectState.CONFLICT, EffectState.CONTRADICTED}
 

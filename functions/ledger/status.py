@@ -2,7 +2,7 @@
 
 from ledger.projection import ApprovalFacts, EffectFacts, RunFacts
 from ledger.record import Record, Scalar
-from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState, RunState
+from ledger.transitions import DOUBTFUL_EFFECT_STATES, EffectState, RunState
 
 RUN_WORDS = {
     RunState.ACTIVE: "We are working on your request.",
@@ -76,7 +76,7 @@ def customer_status(facts: RunFacts) -> CustomerStatus:
 
 def _effect_status(facts: RunFacts, effect: EffectFacts) -> EffectStatus:
     confirmed = effect.state is EffectState.CONFIRMED
-    given_up = not facts.is_open and effect.state in UNSETTLED_EFFECT_STATES
+    given_up = not facts.is_open and effect.state in DOUBTFUL_EFFECT_STATES
     status = UNPROVEN_WORDS if given_up else EFFECT_WORDS[effect.state]
     return EffectStatus(
         operation=effect.operation,

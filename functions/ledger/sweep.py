@@ -26,7 +26,7 @@ class SweepResult(StrEnum):
     STARTED = "started"  # its assigned execution had not been started
     WOKEN = "woken"  # a decision was on record that nobody had acted on
     REPLACED = "replaced"  # its execution was gone or stuck
-    RECHECKED = "rechecked"  # it has ended, and what it did still stands
+    RECHECKED = "rechecked"  # it has ended, and what it did still stands as far as it was asked
 
 
 def sweep_run(ports: Ports, run_id: str) -> SweepResult:
@@ -37,8 +37,9 @@ def sweep_run(ports: Ports, run_id: str) -> SweepResult:
     claimed = _claim(ports, run_id)
     if claimed is None:
         return SweepResult.SKIPPED
-    if not claimed.run.is_open:
-        return _recheck_ended(ports, claimed)
+    rechecked = _recheck_confirmed(ports, claimed)
+    if not claimed.run.is_open or rechecked is SweepResult.REVIEW:
+        return rechecked
     owed = bool(claimed.unsettled_effects())
     if owed:
         outcome = reconcile_run(ports, run_id, SWEEPER)
@@ -79,21 +80,25 @@ def _claim(ports: Ports, run_id: str) -> RunLedger | None:
     return ledger if claimed else None
 
 
-def _recheck_ended(ports: Ports, ledger: RunLedger) -> SweepResult:
-    """Ask the owners of what a run did once more: a refund that succeeded can fail days later."""
-    run_id = ledger.run.run_id
+def _recheck_confirmed(ports: Ports, ledger: RunLedger) -> SweepResult:
+    """Ask the owners of what a run did once more: a refund that succeeded can fail days later.
+
+    One that cannot be asked does not hide those behind it.
+    """
+    result = SweepResult.RECHECKED
     for effect in ledger.effects:
         recheck_at_ms = effect.recheck_at_ms()
         if recheck_at_ms is None or recheck_at_ms > ports.clock.now_ms():
             continue
         try:
-            holds = recheck_confirmed(ports, run_id, effect, SWEEPER, scheduled=True)
+            holds = recheck_confirmed(ports, ledger.run.run_id, effect, SWEEPER, scheduled=True)
         except ProviderUnavailable as unavailable:
-            note_unreadable(ports, run_id, effect, SWEEPER, unavailable)
-            return SweepResult.WAITING
+            note_unreadable(ports, ledger.run.run_id, effect, SWEEPER, str(unavailable))
+            result = SweepResult.WAITING
+            continue
         if not holds:
             return SweepResult.REVIEW
-    return SweepResult.RECHECKED
+    return result
 
 
 def _keep_going(ports: Ports, ledger: RunLedger, *, owed: bool) -> SweepResult:
@@ -122,5 +127,7 @@ def _replace(ports: Ports, ledger: RunLedger, reason: str) -> SweepResult:
 
 
 def _result(outcome: StartOutcome | None, started: SweepResult) -> SweepResult:
+    if outcome is StartOutcome.HELD_BACK and started is SweepResult.STARTED:
+        return SweepResult.WAITING
     stopped = outcome in (None, StartOutcome.NO_SUCH_VERSION)
     return SweepResult.REVIEW if stopped else started

@@ -77,6 +77,11 @@ OPEN_RUN_STATES = frozenset({RunState.ACTIVE, RunState.AWAITING_APPROVAL, RunSta
 UNSETTLED_EFFECT_STATES = frozenset(
     {EffectState.ATTEMPTING, EffectState.UNKNOWN, EffectState.ACCEPTED}
 )
+# What is not proven either way. Once a run has ended nobody looks into it any more.
+DOUBTFUL_EFFECT_STATES = UNSETTLED_EFFECT_STATES | {
+    EffectState.CONFLICT,
+    EffectState.CONTRADICTED,
+}
 
 
 def check_effect_move(before: EffectState, after: EffectState) -> None:

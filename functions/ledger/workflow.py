@@ -84,6 +84,9 @@ class WorkflowDefinition(Record):
     max_executions: int
     """How many executions a run may be given before a person has to look."""
 
+    retired: bool = False
+    """Whether the version is no longer deployed: its runs can be seen and closed, not continued."""
+
     @property
     def version(self) -> str:
         """Return the name that runs are bound to, for example ``cancel-refund@4``."""
@@ -164,7 +167,7 @@ class WorkflowDefinition(Record):
 
     def consequence_digest(self) -> str:
         """Return a digest over everything that the version does, whatever words it uses for it."""
-        frozen = self.model_dump(mode="json", exclude={"summary", "request_type"})
+        frozen = self.model_dump(mode="json", exclude={"summary", "request_type", "retired"})
         for operation in frozen["operations"]:
             del operation["label"]
         for contract in frozen["contracts"]:

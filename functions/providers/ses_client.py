@@ -1,5 +1,6 @@
 """SES v2 through boto3: no retries, short timeouts, every failure a ProviderFault."""
 
+import re
 import ssl
 from collections.abc import Mapping
 from traceback import walk_tb
@@ -19,8 +20,9 @@ SES_CONFIG = Config(
     # One attempt in all: a repeated send is a second mail.
     retries={"total_max_attempts": 1, "mode": "standard"},
 )
-# Error codes are names of the API model; a longer one is not a name and could hold anything.
-MAX_CODE_CHARACTERS = 64
+# Error codes are names of the API model. What has another shape is none, and could hold anything;
+# botocore gives the status in the place of a code to an answer that names none.
+CODE_SHAPE = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,63}")
 
 # Raised while the request is prepared or the connection is made.
 _NEVER_SENT = (
@@ -91,7 +93,10 @@ def _answered(error: boto.ClientError) -> ProviderFault:
     code = error.response.get("Error", {}).get("Code")
     if status is None or status < 400:  # a redirect, which botocore reports as an error
         return ProviderFault(FaultKind.UNREADABLE, status)
-    return ProviderFault(FaultKind.ANSWERED, status, code[:MAX_CODE_CHARACTERS] if code else None)
+    if not isinstance(code, str) or not CODE_SHAPE.fullmatch(code):
+        # A page of something in between, which may have let the request pass before.
+        return ProviderFault(FaultKind.UNREADABLE, status)
+    return ProviderFault(FaultKind.ANSWERED, status, code)
 
 
 def _kind(error: boto.BotoCoreError) -> FaultKind:

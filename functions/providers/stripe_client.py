@@ -6,6 +6,7 @@ personal data, is ever raised.
 
 import json
 import logging
+import re
 import ssl
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 PAGE_SIZE = 100
 # 500 refunds on one charge is no customer's story. Beyond it the look-up says "incomplete".
 MAX_PAGES = 5
-# Stripe's codes are short words; a longer one is not a code and could hold anything.
-MAX_CODE_CHARACTERS = 64
+# Codes and types are words of the API (docs.stripe.com/error-codes); what has another shape, or is
+# longer, is none and could hold anything.
+CODE_SHAPE = re.compile(r"[A-Za-z][A-Za-z0-9_.]{0,63}")
 
 
 class StripeLibrary:
@@ -134,7 +136,12 @@ def _judged(answer: Answer) -> str:
         return answer.body.decode()
     if answer.status < 400:
         raise ProviderFault(FaultKind.UNREADABLE, answer.status)
-    raise ProviderFault(FaultKind.ANSWERED, answer.status, _code(content or {}))
+    code = _code(content or {})
+    if code is None:
+        # Not in Stripe's own form: a page of something in between, which may have let the request
+        # pass before. It is no word of Stripe's.
+        raise ProviderFault(FaultKind.UNREADABLE, answer.status)
+    raise ProviderFault(FaultKind.ANSWERED, answer.status, code)
 
 
 def _json_object(body: bytes) -> dict[str, Any] | None:
@@ -146,7 +153,7 @@ def _json_object(body: bytes) -> dict[str, Any] | None:
 
 
 def _code(content: Mapping[str, Any]) -> str | None:
-    """Return the error's code, or its type where it has none.
+    """Return the error's code, or its type; None for what is no error of Stripe's.
 
     A key known with another request is named by its type alone. That type wins over a code it may
     get one day: read as a plain 400 it would turn a conflict into a refusal.
@@ -157,8 +164,9 @@ def _code(content: Mapping[str, Any]) -> str | None:
     code, kind = error.get("code"), error.get("type")
     if kind == "idempotency_error" and code != "idempotency_key_in_use":
         code = kind
-    word = code or kind
-    return word[:MAX_CODE_CHARACTERS] if isinstance(word, str) else None
+    # Words of the API, never text that could quote a person.
+    words = [word for word in (code, kind) if isinstance(word, str) and CODE_SHAPE.fullmatch(word)]
+    return words[0] if words else None
 
 
 def _retrieved[R: StripeRecord](
@@ -166,12 +174,12 @@ def _retrieved[R: StripeRecord](
 ) -> R | None:
     """Return the record, None when Stripe itself says that there is none.
 
-    A 404 without a code comes from a wrong address or something in between: that proves nothing.
+    A 404 that is not in Stripe's own form proves nothing.
     """
     try:
         return _typed(model, retrieve(record_id))
     except ProviderFault as fault:
-        if fault.status == 404 and fault.code is not None:
+        if fault.kind is FaultKind.ANSWERED and fault.status == 404:
             return None
         raise
 

@@ -152,4 +152,4 @@ def test_a_colleagues_refund_after_ours_is_remarked_and_nothing_of_ours_is_chang
     look_again_when_due(world)
     refund = refund_of(world.ledger)
     assert refund.state is EffectState.CONFIRMED
-    assert refund.remarks == (f"{theirs.id} (succeeded) at the same target is not ours",)
+    assert refund.remarks == (f"{theirs.id} (succeeded) at the same target was not made by us",)

@@ -111,7 +111,7 @@ class World:
     @property
     def kinds(self) -> list[EventKind]:
         """Return what happened, in order."""
-        return [event.kind for event in self.events]
+        return [EventKind(event.kind) for event in self.events]
 
     def pass_seconds(self, seconds: int) -> None:
         """Let time pass."""

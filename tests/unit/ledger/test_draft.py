@@ -1,7 +1,10 @@
 """One transaction: every change of state with its event, numbered without a gap."""
 
+from functools import partial
+
 import pytest
 
+from ledger.draft import Draft
 from ledger.errors import InvariantBroken
 from ledger.event import EventKind
 from ledger.run import Run
@@ -140,15 +143,27 @@ def test_a_claim_that_was_contradicted_is_proven_anew_by_new_evidence() -> None:
     assert proven.evidence.record_id == "re_9"
 
 
-def test_a_review_asked_for_twice_keeps_its_first_reason() -> None:
+def test_a_review_asked_for_twice_keeps_its_first_reason_and_shows_the_other() -> None:
     world = a_world()
     world.change(lambda draft: draft.send_to_review("first"))
-    before = world.events
 
+    world.change(lambda draft: draft.send_to_review("second"))
     world.change(lambda draft: draft.send_to_review("second"))
 
     assert reviewed(world).review_reason == "first"
-    assert world.events == before
+    assert reviewed(world).review_also == ("second",)
+    assert world.kinds.count(EventKind.REVIEW_REQUIRED) == 2
+
+
+def test_the_reasons_beside_the_first_are_bounded_and_end_with_the_review() -> None:
+    world = a_world()
+    for number in range(10):
+        world.change(partial(Draft.send_to_review, reason=f"reason {number}"))
+
+    assert reviewed(world).review_reason == "reason 0"
+    assert reviewed(world).review_also == tuple(f"reason {number}" for number in range(5, 10))
+    world.change(lambda draft: draft.move_run(RunState.ACTIVE, EventKind.REVIEW_ENDED, "go on"))
+    assert world.run().review_also == ()
 
 
 def test_a_review_that_would_have_ended_by_itself_no_longer_does_once_a_person_is_needed() -> None:
@@ -160,10 +175,11 @@ def test_a_review_that_would_have_ended_by_itself_no_longer_does_once_a_person_i
 
     assert not reviewed(world).review_recovers
     assert reviewed(world).review_reason == "conflict"
+    assert reviewed(world).review_also == ("overdue",)
     assert world.kinds[-1] is EventKind.REVIEW_REQUIRED
 
 
-def test_a_second_overdue_effect_leaves_the_review_as_it_is() -> None:
+def test_a_second_overdue_effect_leaves_a_review_that_ends_by_itself() -> None:
     world = a_world()
     world.change(lambda draft: draft.send_to_review("overdue", recovers=True))
 
@@ -171,6 +187,7 @@ def test_a_second_overdue_effect_leaves_the_review_as_it_is() -> None:
 
     assert reviewed(world).review_recovers
     assert reviewed(world).review_reason == "overdue"
+    assert reviewed(world).review_also == ("overdue too",)
 
 
 @pytest.mark.parametrize("ended", [RunState.COMPLETED, RunState.CLOSED])

@@ -5,7 +5,7 @@ import pytest
 from ledger.errors import ReviewRequired
 from ledger.event import EventKind
 from ledger.provider import Authority, ProviderRecord, RecordStatus
-from ledger.remarks import MAX_REMARKS
+from ledger.remarks import MAX_WRITES_OF_OTHERS
 from ledger.transitions import EffectState, RunState
 from tests.unit.ledger.sample import CARD_DECLINED, LEASE_SECONDS, REFUND_ID, a_record
 from tests.unit.ledger.scripted_provider import Step
@@ -105,7 +105,7 @@ def test_the_writes_of_others_and_a_dispute_are_remarked_once_and_change_nothing
     assert refund.state is EffectState.CONFIRMED
     assert refund.remarks == (
         "the charge is disputed",
-        "re_9 (succeeded) at the same target is not ours",
+        "re_9 (succeeded) at the same target was not made by us",
     )
     assert world.kinds.count(EventKind.REMARK_NOTED) == 2
     assert world.run().state is RunState.ACTIVE
@@ -118,7 +118,7 @@ def test_the_remarks_of_one_effect_are_bounded() -> None:
 
     world.reconcile()
 
-    assert len(world.effect().remarks) == MAX_REMARKS
+    assert len(world.effect().remarks) == MAX_WRITES_OF_OTHERS + 1
 
 
 def test_a_record_that_others_wrote_on_after_us_still_holds_while_it_says_the_same() -> None:

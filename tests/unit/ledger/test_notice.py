@@ -11,6 +11,7 @@ from ledger.event import Actor, EventKind
 from ledger.notice import look_again, tell
 from ledger.provider import ProviderFault, ProviderRecord, RecordStatus
 from ledger.transitions import EffectState, RunState
+from tests.unit.ledger.desk import offer
 from tests.unit.ledger.sample import (
     CARD_DECLINED,
     LEASE_SECONDS,
@@ -261,13 +262,15 @@ def test_a_bounce_of_a_mail_that_an_operator_took_as_sent_contradicts_it() -> No
     assert receipt.effect_id == RECEIPT_ID
 
 
-def test_a_bounce_of_a_mail_in_doubt_says_that_it_was_not_delivered() -> None:
+def test_a_bounce_of_a_mail_in_doubt_proves_that_it_went_out_and_came_back() -> None:
     world = a_world_whose_mail_lost_its_answer()
 
     assert told(world, status=RecordStatus.FAILED, provider_status="bounce")
 
-    assert world.effect(RECEIPT_ID).state is EffectState.REJECTED
+    assert world.effect(RECEIPT_ID).state is EffectState.CONTRADICTED
     assert world.run().state is RunState.REVIEW
+    assert "the provider says bounce" in world.run().review_reason
+    assert offer(world, "treat_as_sent", RECEIPT_ID).allowed
 
 
 def test_an_event_about_an_effect_that_was_never_sent_is_about_something_else() -> None:

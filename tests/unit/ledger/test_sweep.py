@@ -233,7 +233,7 @@ def test_a_version_that_is_gone_ends_in_review_and_the_sweep_says_so() -> None:
     assert world.run().state is RunState.REVIEW
 
 
-def test_a_run_that_was_closed_during_the_look_is_left_alone() -> None:
+def test_what_is_found_of_a_run_that_was_closed_during_the_look_is_shown_to_a_person() -> None:
     world = an_unknown_world()
     wait_until_due(world)
 
@@ -243,7 +243,8 @@ def test_a_run_that_was_closed_during_the_look_is_left_alone() -> None:
 
     world.payments.during_look_up = closed_meanwhile
 
-    assert world.sweep() is SweepResult.SKIPPED
+    assert world.sweep() is SweepResult.REVIEW
+    assert "refund is confirmed after the run had ended" in world.run().review_reason
     assert world.executions.starts == [E1]
 
 

@@ -270,16 +270,37 @@ def test_sess_own_words_refine_the_status(status: int, code: str, meaning: Error
     assert _class_of(_SES, fault) is meaning
 
 
-def test_an_error_page_of_something_in_between_keeps_its_status_and_has_no_code() -> None:
-    fault = _fault_of(_STRIPE, answers(502, b"<html>Bad Gateway</html>"))
+@_SIDES
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 429, 502])
+@pytest.mark.parametrize(
+    "page", [b"<html>Blocked</html>", b"{}", b'{"error": "forbidden"}', b'{"message": "Forbidden"}']
+)
+def test_a_page_of_something_in_between_is_no_word_of_the_provider(
+    side: _Side, status: int, page: bytes
+) -> None:
+    fault = _fault_of(side, answers(status, page))
 
-    assert (fault.kind, fault.status, fault.code) == (FaultKind.ANSWERED, 502, None)
+    assert (fault.kind, fault.status, fault.code) == (FaultKind.UNREADABLE, status, None)
+    assert _class_of(side, fault) is ErrorClass.UNKNOWN
 
 
-def test_a_provider_cannot_make_a_code_long() -> None:
-    fault = _fault_of(_STRIPE, _stripe_error(400, "x" * 500_000))
+@_SIDES
+@pytest.mark.parametrize(
+    "code", ["x" * 500_000, "No such customer: ada@example.com", "ada@example.com", "7"]
+)
+def test_what_has_not_the_shape_of_a_code_is_not_kept(side: _Side, code: str) -> None:
+    fault = _fault_of(side, side.error_body(400, code))
 
-    assert len(fault.code or "") == 64
+    assert code not in str(fault)
+    assert len(fault.code or "") <= 64
+
+
+def test_an_error_with_an_odd_code_still_goes_by_its_type() -> None:
+    error = {"type": "card_error", "code": "ada@example.com"}
+
+    fault = _fault_of(_STRIPE, answers(402, json.dumps({"error": error}).encode()))
+
+    assert (fault.kind, fault.code) == (FaultKind.ANSWERED, "card_error")
 
 
 def test_a_body_cut_short_is_no_refusal() -> None:
