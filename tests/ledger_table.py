@@ -56,16 +56,22 @@ def ledger_table() -> Iterator["DynamoDBClient"]:
                 {"AttributeName": "sk", "AttributeType": "S"},
                 {"AttributeName": "due_shard", "AttributeType": "S"},
                 {"AttributeName": "due_at_ms", "AttributeType": "N"},
+                {"AttributeName": "review_tenant", "AttributeType": "S"},
+                {"AttributeName": "review_since_ms", "AttributeType": "N"},
             ],
             GlobalSecondaryIndexes=[
                 {
-                    "IndexName": "due",
+                    "IndexName": name,
                     "KeySchema": [
-                        {"AttributeName": "due_shard", "KeyType": "HASH"},
-                        {"AttributeName": "due_at_ms", "KeyType": "RANGE"},
+                        {"AttributeName": partition, "KeyType": "HASH"},
+                        {"AttributeName": order, "KeyType": "RANGE"},
                     ],
                     "Projection": {"ProjectionType": "KEYS_ONLY"},
                 }
+                for name, partition, order in (
+                    ("due", "due_shard", "due_at_ms"),
+                    ("review", "review_tenant", "review_since_ms"),
+                )
             ],
         )
         yield dynamodb_client()

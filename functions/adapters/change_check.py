@@ -11,7 +11,13 @@ MAX_ACTIONS = 100  # DynamoDB's limit for one transaction
 # DynamoDB refuses items over 400 KB. 16 KB are kept for what is stored beside the record: both
 # keys (3 KB at most), the numbers, and on the head the list of what was written with it.
 MAX_RECORD_BYTES = (400 - 16) * 1024
+MAX_LIMIT = 2**31 - 1  # the API's integers
 MAX_DIGITS = 38  # DynamoDB keeps no more, and would round
+# DynamoDB takes 2,048 bytes of a partition key and 1,024 of a sort key. What is left is for the
+# prefixes that say what an id names. The partition keys are a run's and a tenant's.
+MAX_ID_BYTES = 2_000
+MAX_RECORD_ID_BYTES = 1_000
+LISTED_ID_BYTES = 24  # a record's prefix and its place in the head's list, beside the id
 MAX_CHANGE_BYTES = 3 * 1024 * 1024  # DynamoDB's limit is 4 MB, keys included
 
 
@@ -19,12 +25,15 @@ def check_change(change: Change) -> None:
     """Raise InvariantBroken unless ``change`` is consistent and fits into one transaction."""
     _check_numbering(change)
     _check_identity(change)
+    _check_ids(change)
     records = tuple(_records(change))
     if len(records) > MAX_ACTIONS:
         raise InvariantBroken(
             f"A change of {len(records)} records exceeds the {MAX_ACTIONS} of one transaction."
         )
     sizes = [_size_bytes(record.model_dump(mode="json")) for record in records]
+    # The head also lists what was written with it.
+    sizes[0] += sum(LISTED_ID_BYTES + len(name.encode()) for name in _record_ids(change))
     for record, size in zip(records, sizes, strict=True):
         if size > MAX_RECORD_BYTES:
             raise InvariantBroken(
@@ -38,12 +47,19 @@ def check_change(change: Change) -> None:
 
 
 def check_limit(limit: int) -> None:
-    """Raise InvariantBroken for a page size that could never make progress."""
-    if limit < 1:
+    """Raise InvariantBroken for a page size that could never make progress, or never be asked."""
+    if not 1 <= limit <= MAX_LIMIT:
         raise InvariantBroken(f"A page of {limit} records leads nowhere.")
 
 
+def is_id(text: str) -> bool:
+    """Return whether a run or a tenant could be stored under this id."""
+    return 1 <= len(text.encode()) <= MAX_ID_BYTES
+
+
 def _check_numbering(change: Change) -> None:
+    if change.expected_sequence < 0:
+        raise InvariantBroken(f"No run was ever at {change.expected_sequence}.")
     first = change.expected_sequence + 1
     numbers = [event.sequence for event in change.events]
     if not numbers or numbers != list(range(first, first + len(numbers))):
@@ -69,6 +85,22 @@ def _check_identity(change: Change) -> None:
     ):
         if len(set(ids)) != len(ids):
             raise InvariantBroken(f"A change writes each record once: {ids}.")
+
+
+def _check_ids(change: Change) -> None:
+    # Their text is not quoted: it may be anything, and long.
+    if not is_id(change.run.run_id) or not is_id(change.run.tenant_id):
+        raise InvariantBroken(f"Ids of runs and tenants have 1 to {MAX_ID_BYTES} bytes.")
+    if any(len(name.encode()) > MAX_RECORD_ID_BYTES for name in _record_ids(change)):
+        raise InvariantBroken(f"Ids of records have at most {MAX_RECORD_ID_BYTES} bytes.")
+
+
+def _record_ids(change: Change) -> list[str]:
+    return [
+        *(effect.effect_id for effect in change.effects),
+        *(approval.approval_id for approval in change.approvals),
+        *(checkpoint.name for checkpoint in change.checkpoints),
+    ]
 
 
 def _records(change: Change) -> Iterator[Record]:

@@ -5,6 +5,7 @@ and ``record`` (the record as a map that an operator can read). The head also ha
 
 ``written_together``  sort keys of the records that the same transaction wrote
 ``due_shard``, ``due_at_ms``  only while the run is due at some time: the index stays sparse
+``review_tenant``, ``review_since_ms``  only while the run waits for a person, likewise
 """
 
 import json
@@ -21,9 +22,10 @@ from ledger.approval import Approval
 from ledger.checkpoint import Checkpoint
 from ledger.effect import Effect
 from ledger.errors import InvariantBroken
+from ledger.inbox import review_place
 from ledger.record import Record
 from ledger.run import Run, RunLedger
-from ledger.store import Change
+from ledger.store import Change, ReviewPlace
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb.type_defs import AttributeValueTypeDef
@@ -66,10 +68,29 @@ def key(run_id: str, sort_key: str) -> dict[str, "AttributeValueTypeDef"]:
 
 def head_item(change: Change) -> Item:
     """Return the run's head as the change leaves it."""
-    due: dict[str, Any] = {}
-    if change.run.due_at_ms is not None:
-        due = {"due_shard": due_shard(change.run.run_id), "due_at_ms": change.run.due_at_ms}
-    return _item(change, HEAD, change.run, written_together=[*_record_keys(change)], **due)
+    run = change.run
+    indexed: dict[str, Any] = {}
+    if run.due_at_ms is not None:
+        indexed |= {"due_shard": due_shard(run.run_id), "due_at_ms": run.due_at_ms}
+    waits = review_place(run)
+    if waits is not None:
+        indexed |= {"review_tenant": run.tenant_id, "review_since_ms": waits.since_ms}
+    return _item(change, HEAD, run, written_together=[*_record_keys(change)], **indexed)
+
+
+def review_entry_key(tenant_id: str, place: ReviewPlace) -> dict[str, "AttributeValueTypeDef"]:
+    """Return the key of a run's entry in the index of what waits for a person."""
+    return {
+        **key(place.run_id, HEAD),
+        "review_tenant": {"S": tenant_id},
+        "review_since_ms": {"N": str(place.since_ms)},
+    }
+
+
+def review_place_of(entry: Item) -> ReviewPlace:
+    """Return where the run of an index entry waits."""
+    since_ms = int(_plain(entry)["review_since_ms"])
+    return ReviewPlace(since_ms=since_ms, run_id=run_id_of(entry))
 
 
 def event_items(change: Change) -> list[Item]:

@@ -10,19 +10,20 @@ from botocore.exceptions import ClientError
 
 from adapters import dynamodb_items as items
 from adapters.aws_faults import Fault, TornReadError, fault_of
-from adapters.change_check import check_change, check_limit
+from adapters.change_check import check_change, check_limit, is_id
 from adapters.due_shards import DUE_SHARDS
 from adapters.patience import Patience
 from ledger.errors import InvariantBroken, LedgerMoved
 from ledger.event import Event
 from ledger.run import PersonalFields, RunLedger
-from ledger.store import Change, DuePage
+from ledger.store import Change, DuePage, ReviewPage, ReviewPlace
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
 DUE_INDEX = "due"
+REVIEW_INDEX = "review"
 MAX_PAGES = 8  # of 1 MB each: a run's records take a few KB, and events are read by limit
 MAX_TOKEN_CHARS = 36  # DynamoDB's limit for a ClientRequestToken
 FIRST_EVENT_ACTION = 1  # the head is action 0
@@ -79,7 +80,8 @@ class DynamoDbStore:
     def events(self, run_id: str, after_sequence: int, limit: int) -> tuple[Event, ...]:
         """Return at most ``limit`` events after ``after_sequence``, gapless and in order."""
         check_limit(limit)
-        return self._patience.call(partial(self._events_once, run_id, after_sequence, limit))
+        after = min(max(0, after_sequence), items.LAST_SEQUENCE - 1)
+        return self._patience.call(partial(self._events_once, run_id, after, limit))
 
     def due(self, shard: str, now_ms: int, limit: int, cursor: str | None) -> DuePage:
         """Return a page of nominated runs, longest due first."""
@@ -100,6 +102,27 @@ class DynamoDbStore:
             cursor=json.dumps(last) if last else None,
         )
 
+    def in_review(self, tenant_id: str, limit: int, after: ReviewPlace | None) -> ReviewPage:
+        """Return a page of a tenant's nominated runs, longest waiting first."""
+        check_limit(limit)
+        if not is_id(tenant_id):
+            return ReviewPage(places=(), next=None)
+        query: dict[str, Any] = {
+            "TableName": self._table_name,
+            "IndexName": REVIEW_INDEX,
+            "KeyConditionExpression": "review_tenant = :tenant",
+            "ExpressionAttributeValues": {":tenant": {"S": tenant_id}},
+            "Limit": limit,
+        }
+        if after is not None:
+            query["ExclusiveStartKey"] = items.review_entry_key(tenant_id, after)
+        page = self._patience.call(partial(self._client.query, **query))
+        last = page.get("LastEvaluatedKey")
+        return ReviewPage(
+            places=tuple(items.review_place_of(entry) for entry in page["Items"]),
+            next=items.review_place_of(last) if last else None,
+        )
+
     def personal(self, run_id: str) -> PersonalFields | None:
         """Return the run's personal fields, None when absent or erased."""
         item = self._get(run_id, items.PERSONAL)
@@ -109,6 +132,8 @@ class DynamoDbStore:
 
     def erase_personal(self, run_id: str) -> None:
         """Overwrite the run's personal fields by a tombstone, which no later change replaces."""
+        if not is_id(run_id):
+            return
         put = partial(
             self._client.put_item, TableName=self._table_name, Item=items.tombstone(run_id)
         )
@@ -128,8 +153,10 @@ class DynamoDbStore:
 
     def _token(self, change: Change) -> str:
         """Return what makes a repeat of the same transaction harmless for ten minutes."""
-        # Tokens are remembered for the whole account, so the table and the run are part of it.
-        name = f"{self._table_name}/{change.run.run_id}/{change.commit_id}"
+        # Tokens are remembered for the whole account, so the table and the run are part of it. And
+        # the sequence: a commit id at another place must mean the same before and after that time.
+        at = f"{change.expected_sequence}/{change.commit_id}"
+        name = f"{self._table_name}/{change.run.run_id}/{at}"
         return hashlib.sha256(name.encode()).hexdigest()[:MAX_TOKEN_CHARS]
 
     def _put_head(self, change: Change) -> "TransactWriteItemTypeDef":
@@ -186,6 +213,9 @@ class DynamoDbStore:
     def _query(
         self, run_id: str, condition: str, bounds: dict[str, Any], limit: int | None = None
     ) -> _Pages:
+        # Ids come from callers. One that DynamoDB would refuse names no run, and is no fault.
+        if not is_id(run_id):
+            return _Pages([], complete=True)
         query: dict[str, Any] = {
             "TableName": self._table_name,
             "KeyConditionExpression": f"pk = :run AND {condition}",
@@ -208,6 +238,8 @@ class DynamoDbStore:
         return _Pages(found, complete=False)
 
     def _get(self, run_id: str, sort_key: str) -> items.Item | None:
+        if not is_id(run_id):
+            return None
         get = partial(
             self._client.get_item,
             TableName=self._table_name,

@@ -11,9 +11,10 @@ from ledger.checkpoint import Checkpoint
 from ledger.effect import Effect
 from ledger.errors import LedgerMoved
 from ledger.event import Event
+from ledger.inbox import review_place
 from ledger.record import Record
 from ledger.run import PersonalFields, Run, RunLedger
-from ledger.store import Change, DuePage
+from ledger.store import Change, DuePage, ReviewPage, ReviewPlace
 
 
 @dataclass
@@ -22,6 +23,9 @@ class _Kept:
 
     run: str = ""
     due_at_ms: int | None = None
+    waits: tuple[str, ReviewPlace] | None = None
+    """The tenant and the place, while the run waits for a person."""
+
     effects: dict[str, str] = field(default_factory=dict)
     approvals: dict[str, str] = field(default_factory=dict)
     checkpoints: dict[str, str] = field(default_factory=dict)
@@ -78,15 +82,16 @@ class MemoryStore:
     def events(self, run_id: str, after_sequence: int, limit: int) -> tuple[Event, ...]:
         """Return at most ``limit`` events after ``after_sequence``, gapless and in order."""
         check_limit(limit)
+        first = max(0, after_sequence)
         with self._lock:
             kept = self._runs.get(run_id, _Kept())
-            found = kept.events[after_sequence : after_sequence + limit]
+            found = kept.events[first : first + limit]
         return tuple(Event.model_validate_json(text) for text in found)
 
     def due(self, shard: str, now_ms: int, limit: int, cursor: str | None) -> DuePage:
         """Return a page of nominated runs, longest due first."""
         check_limit(limit)
-        after = tuple(json.loads(cursor)) if cursor is not None else (-1, "")
+        after = tuple(json.loads(cursor)) if cursor is not None else None
         with self._lock:
             entries = sorted(
                 (kept.due_at_ms, run_id)
@@ -95,12 +100,22 @@ class MemoryStore:
                 and kept.due_at_ms <= now_ms
                 and due_shard(run_id) == shard
             )
-        left = [entry for entry in entries if entry > after]
+        left = [entry for entry in entries if after is None or entry > after]
         page = left[:limit]
         return DuePage(
             run_ids=tuple(run_id for _, run_id in page),
             cursor=json.dumps(page[-1]) if len(left) > limit else None,
         )
+
+    def in_review(self, tenant_id: str, limit: int, after: ReviewPlace | None) -> ReviewPage:
+        """Return a page of a tenant's nominated runs, longest waiting first."""
+        check_limit(limit)
+        with self._lock:
+            waiting = [kept.waits for kept in self._runs.values() if kept.waits is not None]
+        places = sorted((place for tenant, place in waiting if tenant == tenant_id), key=_order)
+        left = [place for place in places if after is None or _order(place) > _order(after)]
+        page = tuple(left[:limit])
+        return ReviewPage(places=page, next=page[-1] if len(left) > limit else None)
 
     def personal(self, run_id: str) -> PersonalFields | None:
         """Return the run's personal fields, None when absent or erased."""
@@ -117,11 +132,17 @@ class MemoryStore:
 def _write(kept: _Kept, change: Change) -> None:
     kept.run = change.run.model_dump_json()
     kept.due_at_ms = change.run.due_at_ms
+    waits = review_place(change.run)
+    kept.waits = (change.run.tenant_id, waits) if waits else None
     kept.effects |= {found.effect_id: found.model_dump_json() for found in change.effects}
     kept.approvals |= {found.approval_id: found.model_dump_json() for found in change.approvals}
     kept.checkpoints |= {found.name: found.model_dump_json() for found in change.checkpoints}
     kept.events += [event.model_dump_json() for event in change.events]
     kept.commit_ids += [event.commit_id for event in change.events]
+
+
+def _order(place: ReviewPlace) -> tuple[int, str]:
+    return place.since_ms, place.run_id
 
 
 def _read[T: Record](kind: type[T], kept: dict[str, str]) -> tuple[T, ...]:

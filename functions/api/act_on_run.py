@@ -14,7 +14,7 @@ from ledger.offer import RecoveryAction
 from ledger.ports import Ports
 from ledger.record import Record
 from ledger.update import load
-from workflows.registry import definition_of
+from workflows.registry import definition_for
 
 
 class ActionBody(Record):
@@ -31,11 +31,11 @@ def act_on_run(ports: Ports, request: Request) -> Response:
 
     Raises RequestRefused unless an operator of the run's tenant asks, for what their view allows.
     """
-    run = load(ports, request.path.get("run_id", "")).run
-    request.caller.check_may_operate(run)
+    ledger = load(ports, request.path.get("run_id", ""))
+    request.caller.check_may_operate(ledger.run)
     choice = _choice_of(typed(ActionBody, request.json_body()))
-    definition = definition_of(run.workflow)
-    acted = perform_action(ports, definition, run.run_id, choice, request.caller.actor)
+    definition = definition_for(ledger)
+    acted = perform_action(ports, definition, ledger.run.run_id, choice, request.caller.actor)
     return respond(HTTPStatus.OK, view_body(ports, acted))
 
 

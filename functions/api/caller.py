@@ -7,6 +7,7 @@ from ledger.run import Run
 
 AGENTS = "agents"
 OPERATORS = "operators"
+ONLY_OPERATORS = "Only an operator may see and do this."
 
 
 class Caller(Record):
@@ -53,7 +54,12 @@ class Caller(Record):
 
     def check_may_operate(self, run: Run) -> None:
         """Raise RequestRefused unless the caller is an operator of the run's tenant."""
-        self._check_group(run, OPERATORS, "Only an operator may see and do this.")
+        self._check_group(run, OPERATORS, ONLY_OPERATORS)
+
+    def check_may_list_reviews(self) -> None:
+        """Raise RequestRefused unless the caller is an operator; they see their tenant's runs."""
+        if OPERATORS not in self.groups:
+            raise RequestRefused("not-permitted", ONLY_OPERATORS)
 
     def check_may_brief(self, run: Run) -> None:
         """Raise RequestRefused unless the caller is an agent of the run's tenant."""

@@ -10,7 +10,7 @@ from ledger.errors import RequestRefused
 from ledger.ports import Ports
 from ledger.update import load
 from runtime.log import log
-from workflows.registry import definition_of
+from workflows.registry import definition_for
 
 
 def decide(ports: Ports, request: Request) -> Response:
@@ -26,9 +26,7 @@ def decide(ports: Ports, request: Request) -> Response:
     decision, digest = _decision_of(request.json_body())
     ledger = decide_approval(ports, run_id, approval_id, digest, decision, request.caller.actor)
     log("decided", run_id=run_id, approval_id=approval_id, outcome=decision)
-    return respond(
-        HTTPStatus.OK, status_body(definition_of(ledger.run.workflow), ledger, ports.clock.now_ms())
-    )
+    return respond(HTTPStatus.OK, status_body(definition_for(ledger), ledger, ports.clock.now_ms()))
 
 
 def _decision_of(body: dict[str, object]) -> tuple[Decision, str]:

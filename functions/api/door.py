@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import cast
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
+from pydantic import Field
 
 from api.caller import Caller, caller_of
 from api.problem import Response, problem_of, problem_of_fault, problem_of_retry
@@ -32,6 +33,7 @@ class Request(Record):
     headers: dict[str, str]
     path: dict[str, str]
     body: str
+    query: dict[str, str] = Field(default_factory=dict)
 
     def json_body(self) -> dict[str, object]:
         """Return the body as an object. Raises RequestRefused when it is none.
@@ -100,6 +102,7 @@ def _request_of(event: Mapping[str, object]) -> Request:
         caller=caller_of(jwt.get("claims", {})),
         headers={name.lower(): value for name, value in headers.items()},
         path=cast("dict[str, str]", event.get("pathParameters") or {}),
+        query=cast("dict[str, str]", event.get("queryStringParameters") or {}),
         body=_body_of(event),
     )
 

@@ -6,12 +6,13 @@ from api.asked import amount_of, asked
 from api.door import Request, door
 from api.problem import Response, respond
 from ledger.actions import offers
+from ledger.money import exponent_of
 from ledger.packet import resume_packet
 from ledger.ports import Ports
-from ledger.projection import project
+from ledger.projection import RunFacts, project
 from ledger.run import RunLedger
 from ledger.update import load
-from workflows.registry import definition_of
+from workflows.registry import definition_for
 
 # What led to the present state is in the newest events; the whole trail is in the ledger.
 TRAIL_EVENTS = 50
@@ -33,18 +34,31 @@ def view_body(ports: Ports, ledger: RunLedger) -> dict[str, object]:
 
     ``summary`` is the sentence that a resumed model is told too.
     """
-    definition = definition_of(ledger.run.workflow)
+    definition = definition_for(ledger)
     now_ms = ports.clock.now_ms()
     facts = project(definition, ledger, now_ms)
     offered = offers(definition, ledger, lambda name: ports.providers[name].contract, now_ms)
     return {
         "summary": resume_packet(facts, "").summary,
         "amount": amount_of(ledger.run.request),
+        "exponents": _exponents(facts),
         "facts": facts.model_dump(mode="json"),
         "offers": [offer.model_dump(mode="json") for offer in offered],
         "asked": asked(definition, facts.approval.payload) if facts.approval else [],
         "trail": _trail(ports, ledger),
     }
+
+
+def _exponents(facts: RunFacts) -> dict[str, int]:
+    """Return the decimals of every currency in the facts, for who writes amounts as people do."""
+    told = [
+        fields
+        for effect in facts.effects
+        for fields in (effect.bound, *(found.fields for found in effect.candidates))
+    ]
+    codes = {str(fields.get("currency")) for fields in told}
+    found = {code: exponent_of(code) for code in sorted(codes)}
+    return {code: exponent for code, exponent in found.items() if exponent is not None}
 
 
 def _trail(ports: Ports, ledger: RunLedger) -> list[dict[str, object]]:

@@ -4,8 +4,8 @@ import json
 from http import HTTPStatus
 
 from ledger.errors import RequestRefused
-
-type Response = dict[str, object]
+from runtime.problem import Response as Response
+from runtime.problem import problem_response
 
 # Every kind of refusal that the domain or the door knows. One that is missing here is a bug.
 STATUS_OF = {
@@ -22,6 +22,7 @@ STATUS_OF = {
     "digest-mismatch": HTTPStatus.CONFLICT,
     "already-decided": HTTPStatus.CONFLICT,
     "approval-expired": HTTPStatus.CONFLICT,
+    "approval-replaced": HTTPStatus.CONFLICT,
     "not-awaiting-approval": HTTPStatus.CONFLICT,
     "reason-missing": HTTPStatus.UNPROCESSABLE_ENTITY,
     "action-not-allowed": HTTPStatus.CONFLICT,
@@ -42,12 +43,12 @@ def respond(status: HTTPStatus, body: dict[str, object]) -> Response:
 
 def problem_of(refused: RequestRefused) -> Response:
     """Return the problem that a refusal is to the caller."""
-    return _problem(STATUS_OF[refused.problem], refused.problem, refused.detail, {})
+    return problem_response(STATUS_OF[refused.problem], refused.problem, refused.detail)
 
 
 def problem_of_retry() -> Response:
     """Return 503: nothing was lost, and the same request may be sent again."""
-    return _problem(
+    return problem_response(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "try-again",
         "A system that has to be asked gave no answer. Nothing was lost; send the same request "
@@ -58,29 +59,9 @@ def problem_of_retry() -> Response:
 
 def problem_of_fault() -> Response:
     """Return 500 without a word about its cause."""
-    return _problem(
+    return problem_response(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "internal-error",
         "Something failed here. Send the same request again, with the same Idempotency-Key: what "
         "was begun is not begun twice.",
-        {},
     )
-
-
-def _problem(status: HTTPStatus, kind: str, detail: str, headers: dict[str, str]) -> Response:
-    return {
-        "statusCode": int(status),
-        "headers": {
-            "content-type": "application/problem+json",
-            "cache-control": "no-store",
-            **headers,
-        },
-        "body": json.dumps(
-            {
-                "type": f"urn:recovery-ledger:problem:{kind}",
-                "title": kind.replace("-", " ").capitalize(),
-                "status": int(status),
-                "detail": detail,
-            }
-        ),
-    }

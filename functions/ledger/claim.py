@@ -17,7 +17,7 @@ from ledger.errors import (
 )
 from ledger.event import EventKind
 from ledger.idempotency import idempotency_key_for
-from ledger.instance import instance_of
+from ledger.instance import check_no_other, instance_of
 from ledger.plan import note_planned, planned_again
 from ledger.ports import Ports
 from ledger.record import Scalar
@@ -74,6 +74,7 @@ def claim(
             return  # a duplicate of this worker was faster
         if instance_of(ledger, operation) != effect.instance:
             raise EffectUnknown(f"An earlier {operation.name} may exist after all; read first.")
+        check_no_other(ledger, operation, effect)
         check_can_begin(effect, draft.now_ms)
         missing = missing_grant(effect, operation, ledger, draft.now_ms)
         if missing:

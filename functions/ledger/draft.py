@@ -1,11 +1,14 @@
 """A draft of one transaction: every state it changes gets its event, numbered without gaps."""
 
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+
 from ledger.approval import Approval
 from ledger.checkpoint import Checkpoint
 from ledger.due import next_look_at_ms
 from ledger.effect import Effect
 from ledger.event import Actor, Event, EventKind
-from ledger.record import Scalar
+from ledger.record import Record, Scalar
 from ledger.run import PersonalFields, Run, RunLedger
 from ledger.store import Change
 from ledger.transitions import EffectState, RunState, check_effect_move, check_run_move
@@ -13,6 +16,10 @@ from ledger.transitions import EffectState, RunState, check_effect_move, check_r
 # What a reviewer takes in at a glance; each is in the trail as well.
 MAX_OTHER_REASONS = 5
 FOUND_OUT_STATES = frozenset({EffectState.CONFIRMED, EffectState.REJECTED, EffectState.PLANNED})
+
+_EFFECT_ID = attrgetter("effect_id")
+_APPROVAL_ID = attrgetter("approval_id")
+_NAME = attrgetter("name")
 
 
 class Draft:
@@ -23,14 +30,14 @@ class Draft:
         self.actor = actor
         self.now_ms = now_ms
         self._commit_id = commit_id
-        self._base_sequence = ledger.run.sequence
+        self._base = ledger
+        self._ledger: RunLedger | None = ledger
+        """What ``ledger`` returns; None after a change, until it is asked for again."""
+
         self._run = ledger.run
-        self._effects = {found.effect_id: found for found in ledger.effects}
-        self._approvals = {found.approval_id: found for found in ledger.approvals}
-        self._checkpoints = {found.name: found for found in ledger.checkpoints}
-        self._changed_effects: set[str] = set()
-        self._changed_approvals: set[str] = set()
-        self._changed_checkpoints: set[str] = set()
+        self._effects: dict[str, Effect] = {}
+        self._approvals: dict[str, Approval] = {}
+        self._checkpoints: dict[str, Checkpoint] = {}
         self._events: list[Event] = []
         self._personal: PersonalFields | None = None
         self._after_the_end = ""
@@ -43,12 +50,14 @@ class Draft:
     @property
     def ledger(self) -> RunLedger:
         """Return the run as it will be once committed."""
-        return RunLedger(
-            run=self._run,
-            effects=tuple(self._effects.values()),
-            approvals=tuple(self._approvals.values()),
-            checkpoints=tuple(self._checkpoints.values()),
-        )
+        if self._ledger is None:
+            self._ledger = RunLedger(
+                run=self._numbered_run(),
+                effects=_merged(self._base.effects, self._effects, _EFFECT_ID),
+                approvals=_merged(self._base.approvals, self._approvals, _APPROVAL_ID),
+                checkpoints=_merged(self._base.checkpoints, self._checkpoints, _NAME),
+            )
+        return self._ledger
 
     def note(
         self,
@@ -61,17 +70,18 @@ class Draft:
         details: dict[str, Scalar] | None = None,
     ) -> None:
         """Append an event."""
-        self._run = self._run.model_copy(update={"sequence": self._run.sequence + 1})
+        run = self._run
+        self._ledger = None
         self._events.append(
             Event(
-                run_id=self._run.run_id,
-                sequence=self._run.sequence,
+                run_id=run.run_id,
+                sequence=self._sequence + 1,
                 at_ms=self.now_ms,
                 kind=kind,
                 actor=self.actor,
                 reason=reason,
-                workflow=self._run.workflow,
-                epoch=self._run.epoch,
+                workflow=run.workflow,
+                epoch=run.epoch,
                 commit_id=self._commit_id,
                 subject=subject,
                 prior_state=prior,
@@ -82,7 +92,8 @@ class Draft:
 
     def set_run(self, **updates: object) -> None:
         """Change fields of the head other than its state."""
-        self._run = Run.model_validate({**dict(self._run), **updates})
+        self._run = _revised(self._run, updates)
+        self._ledger = None
 
     def move_run(self, state: RunState, kind: EventKind, reason: str, **updates: object) -> None:
         """Move the run, with its event. Raises InvariantBroken for a move not in the table."""
@@ -138,7 +149,7 @@ class Draft:
     def put_effect(self, effect: Effect) -> None:
         """Write an effect without moving its state; the caller notes why."""
         self._effects[effect.effect_id] = effect
-        self._changed_effects.add(effect.effect_id)
+        self._ledger = None
 
     def move_effect(
         self,
@@ -152,7 +163,7 @@ class Draft:
     ) -> Effect:
         """Move an effect, with its event. Raises InvariantBroken for a move not in the table."""
         check_effect_move(effect.state, state)
-        moved = Effect.model_validate({**dict(effect), **updates, "state": state})
+        moved = _revised(effect, {**updates, "state": state})
         self.put_effect(moved)
         self.note(
             kind,
@@ -183,18 +194,19 @@ class Draft:
     def put_approval(self, approval: Approval) -> None:
         """Write an approval; the caller notes why."""
         self._approvals[approval.approval_id] = approval
-        self._changed_approvals.add(approval.approval_id)
+        self._ledger = None
 
     def reach(self, checkpoint: Checkpoint, reason: str) -> None:
         """Write a checkpoint with its event. Evidence of the same record is kept as it is."""
-        known = self._checkpoints.get(checkpoint.name)
+        reached = {found.name: found for found in self.ledger.checkpoints}
+        known = reached.get(checkpoint.name)
         if known is not None and (known.evidence.record_id, known.effect_id) == (
             checkpoint.evidence.record_id,
             checkpoint.effect_id,
         ):
             return
         self._checkpoints[checkpoint.name] = checkpoint
-        self._changed_checkpoints.add(checkpoint.name)
+        self._ledger = None
         self.note(
             EventKind.CHECKPOINT_REACHED,
             reason,
@@ -211,16 +223,41 @@ class Draft:
         if self._after_the_end and not self._run.is_open:
             # One rule for whatever changes after the end: a person sees it, and only they go on.
             self.send_to_review(self._after_the_end)
-        self._run = self._run.model_copy(
-            update={"due_at_ms": next_look_at_ms(self.ledger, self.now_ms)}
-        )
+        due_at_ms = next_look_at_ms(self.ledger, self.now_ms)
+        self._run = self._numbered_run().model_copy(update={"due_at_ms": due_at_ms})
+        self._ledger = None
         return Change(
             commit_id=self._commit_id,
-            expected_sequence=self._base_sequence,
+            expected_sequence=self._base.run.sequence,
             run=self._run,
-            effects=tuple(self._effects[key] for key in sorted(self._changed_effects)),
-            approvals=tuple(self._approvals[key] for key in sorted(self._changed_approvals)),
-            checkpoints=tuple(self._checkpoints[key] for key in sorted(self._changed_checkpoints)),
+            effects=tuple(self._effects[key] for key in sorted(self._effects)),
+            approvals=tuple(self._approvals[key] for key in sorted(self._approvals)),
+            checkpoints=tuple(self._checkpoints[key] for key in sorted(self._checkpoints)),
             events=tuple(self._events),
             personal=self._personal,
         )
+
+    @property
+    def _sequence(self) -> int:
+        """Return the number of the newest event."""
+        return self._base.run.sequence + len(self._events)
+
+    def _numbered_run(self) -> Run:
+        if self._run.sequence != self._sequence:
+            self._run = self._run.model_copy(update={"sequence": self._sequence})
+        return self._run
+
+
+def _revised[T: Record](record: T, updates: Mapping[str, object]) -> T:
+    """Return ``record`` with other fields, all of it checked anew, unread fields carried along."""
+    fields = {**record.__dict__, **(record.model_extra or {}), **updates}
+    return type(record).model_validate(fields)
+
+
+def _merged[T: Record](
+    known: tuple[T, ...], changed: Mapping[str, T], name_of: Callable[[T], str]
+) -> tuple[T, ...]:
+    """Return the records that were known, each as it was changed, and the new ones behind them."""
+    if not changed:
+        return known
+    return tuple({**{name_of(found): found for found in known}, **changed}.values())

@@ -27,19 +27,12 @@ def next_look_at_ms(ledger: RunLedger, now_ms: int) -> int | None:
 
     A run that has ended is looked after as long as an owner may still take its word back.
     """
-    rechecks = [_recheck_at_ms(effect, now_ms) for effect in ledger.effects]
+    rechecks = [effect.recheck_at_ms() for effect in ledger.effects]
     looks = [at for at in rechecks if at is not None]
     if ledger.run.is_open:
         looks.append(_wanted_look_at_ms(ledger, now_ms))
     soonest = now_ms + MIN_LOOK_INTERVAL_SECONDS * 1000
     return max(soonest, min(looks)) if looks else None
-
-
-def _recheck_at_ms(effect: Effect, now_ms: int) -> int | None:
-    recheck_at_ms = effect.recheck_at_ms()
-    if recheck_at_ms is None or recheck_at_ms > now_ms:
-        return recheck_at_ms
-    return now_ms + read_wait_seconds(effect) * 1000
 
 
 def _wanted_look_at_ms(ledger: RunLedger, now_ms: int) -> int:

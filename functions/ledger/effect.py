@@ -104,6 +104,9 @@ class Effect(StoredRecord):
     rechecks_made: int = 0
     """How many of the reads that follow a confirmation were made."""
 
+    recheck_not_before_ms: int = 0
+    """Until then such a read is not made, because the last one could not be."""
+
     overdue: bool = False
     evidence: Evidence | None = None
     candidates: tuple[Evidence, ...] = ()
@@ -156,4 +159,4 @@ class Effect(StoredRecord):
         if self.rechecks_made >= len(self.rechecks_after_seconds):
             return None
         after_seconds = self.rechecks_after_seconds[self.rechecks_made]
-        return self.evidence.read_at_ms + after_seconds * 1000
+        return max(self.evidence.read_at_ms + after_seconds * 1000, self.recheck_not_before_ms)

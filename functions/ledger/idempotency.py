@@ -7,32 +7,40 @@ happens to be an address never leaves the door.
 import base64
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 
 from ledger.canonical import canonical_bytes
 from ledger.record import Scalar
 
 # 26 base32 characters carry 130 bits: two ids meet by chance once in about 2**65.
 ID_CHARACTERS = 26
+# As much of the digest as these need, in the steps of five bytes that base32 takes.
+DIGEST_BYTES = 20
+# Ids of one run are asked for again and again while it is worked on, and a process works on few.
+MAX_REMEMBERED = 1_024
 # A workflow version writes once per operation; a counter-effect or a second approved try would be
 # the next instance.
 FIRST_INSTANCE = 1
 
 
 def _opaque(prefix: str, parts: object) -> str:
-    digest = hashlib.sha256(canonical_bytes(parts)).digest()
+    digest = hashlib.sha256(canonical_bytes(parts)).digest()[:DIGEST_BYTES]
     return f"{prefix}_{base64.b32encode(digest).decode().lower()[:ID_CHARACTERS]}"
 
 
+@lru_cache(maxsize=MAX_REMEMBERED, typed=True)
 def run_id_for(tenant_id: str, caller: str, caller_key: str) -> str:
     """Return the run id for a caller's Idempotency-Key: one key of one caller, one run."""
     return _opaque("run", ["run", tenant_id, caller, caller_key])
 
 
+@lru_cache(maxsize=MAX_REMEMBERED, typed=True)
 def effect_id_for(run_id: str, operation: str, instance: int) -> str:
     """Return the id, and provider mark, of one intended occurrence of an operation in a run."""
     return _opaque("eff", ["effect", run_id, operation, instance])
 
 
+@lru_cache(maxsize=MAX_REMEMBERED, typed=True)
 def approval_id_for(run_id: str, ordinal: int) -> str:
     """Return the id of a run's first, second, … request for a decision."""
     return _opaque("apr", ["approval", run_id, ordinal])

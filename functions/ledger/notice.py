@@ -3,7 +3,7 @@
 from ledger.answer import keep_late_result, reopen_after_all
 from ledger.compare import Judgement, Verdict, judge
 from ledger.draft import Draft
-from ledger.effect import Effect
+from ledger.effect import Effect, LateResult
 from ledger.event import Actor, EventKind
 from ledger.execution import continue_after_review
 from ledger.ports import Ports
@@ -77,13 +77,24 @@ def tell(ports: Ports, run_id: str, effect_id: str, record: ProviderRecord, acto
         effect = draft.ledger.require_effect(effect_id)
         if effect.last_attempt is None:
             return  # nothing was ever sent for it: the event is about something else
+        if any(late.record == record for late in effect.late_results):
+            return  # delivered again: a person may have decided about it since
         accepted = record.model_copy(update={"status": RecordStatus.DONE})
         keep_late_result(draft, effect, effect.last_attempt, accepted)
         if record.status is RecordStatus.FAILED:
             _take_back(draft, effect_id, accepted, f"the provider says {record.provider_status}")
+            _remember(draft, effect_id, record)
 
     update(ports, run_id, actor, decide)
     return look_again(ports, run_id, effect_id, actor)
+
+
+def _remember(draft: Draft, effect_id: str, record: ProviderRecord) -> None:
+    effect = draft.ledger.require_effect(effect_id)
+    late = LateResult(
+        attempt_id=effect.attempts[-1].attempt_id, record=record, learned_at_ms=draft.now_ms
+    )
+    draft.put_effect(effect.model_copy(update={"late_results": (*effect.late_results, late)}))
 
 
 def _take_back(draft: Draft, effect_id: str, accepted: ProviderRecord, reason: str) -> None:

@@ -22,6 +22,7 @@ from ledger.errors import (
     ReviewRequired,
     TooLittleTime,
 )
+from ledger.instance import check_no_other
 from ledger.life import showing_life
 from ledger.plan import existing_or_planned
 from ledger.ports import Ports, TimeLeft
@@ -84,6 +85,7 @@ def _performed(
     if effect.state is EffectState.CONFIRMED:
         return effect
     check_may_act(ledger, task)
+    check_no_other(ledger, operation, effect)
     check_can_begin(effect, ports.clock.now_ms())
     check_pace(effect, ports.clock.now_ms())
     contract = ports.providers[operation.provider].contract

@@ -186,7 +186,8 @@ def _is_over(ledger: RunLedger, operation: Operation, effect: Effect) -> bool:
     replaced = effect.instance != instance_of(ledger, operation)
     # Another instance beside one that is in doubt, or that moved money, is no reason to hide it.
     reported = bool(operation.evidence_fields) and effect.state is EffectState.CONFIRMED
-    return replaced and (effect.superseded or reported or effect.state is EffectState.REJECTED)
+    without_effect = effect.state in (EffectState.REJECTED, EffectState.PLANNED)
+    return replaced and (effect.superseded or reported or without_effect)
 
 
 def _effect_facts(effect: Effect, label: str, *, over: bool) -> EffectFacts:

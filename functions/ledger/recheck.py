@@ -3,6 +3,7 @@
 from ledger.compare import Judgement, Verdict, judge, still_shows
 from ledger.contract import LookUp
 from ledger.draft import Draft
+from ledger.due import read_wait_seconds
 from ledger.effect import Effect
 from ledger.errors import EffectUnknown, ProviderUnavailable, ReviewRequired
 from ledger.event import Actor, EventKind
@@ -137,7 +138,10 @@ def note_unreadable(ports: Ports, run_id: str, effect: Effect, actor: Actor, rea
             return
         failed = effect.reconcile_reads + 1
         if effect.recheck_at_ms() is None or failed < MAX_FAILED_RECHECKS:
-            draft.put_effect(effect.model_copy(update={"reconcile_reads": failed}))
+            tried = effect.model_copy(update={"reconcile_reads": failed})
+            wait_ms = read_wait_seconds(tried) * 1000
+            later = {"recheck_not_before_ms": draft.now_ms + wait_ms}
+            draft.put_effect(tried.model_copy(update=later))
             kind = EventKind.RECONCILE_READ_FAILED
         else:
             missed = note_remarks(draft, effect, _not_seen_again())

@@ -16,7 +16,6 @@ from ledger.effect import Effect
 from ledger.event import Actor, EventKind
 from ledger.ports import Ports
 from ledger.provider import Findings, ProviderCall, ProviderFault
-from ledger.recheck import note_unreadable
 from ledger.record import Record
 from ledger.remarks import note_remarks
 from ledger.run import RunLedger
@@ -90,16 +89,14 @@ def reconcile_effect(ports: Ports, run_id: str, effect_id: str, actor: Actor) ->
     seen = load(ports, run_id).effect(effect_id)
     if seen is None or not seen.unsettled:
         return
-    contract = ports.providers[seen.provider].contract
     # A read shows nothing about the time after it began, and nothing later than its end, however
     # late its result is written down.
     began_at_ms = ports.clock.now_ms()
     try:
+        contract = ports.providers[seen.provider].contract
         found = _look_up(ports, contract, run_id, seen)
     except Exception as error:
-        # A bug, or a provider that is no longer wired: without a note it would be tried, and
-        # would fail, at every tick for ever.
-        note_unreadable(ports, run_id, seen, actor, f"the read broke: {type(error).__name__}")
+        _note_broken(ports, run_id, seen, actor, error)
         raise
     read = _Read(found, began_at_ms, ended_at_ms=ports.clock.now_ms())
 
@@ -113,6 +110,22 @@ def reconcile_effect(ports: Ports, run_id: str, effect_id: str, actor: Actor) ->
             # Anything else is only about the effect as it was when the read began, and while a
             # call may still be running it is about nothing.
             _apply_not_ours(draft, contract, lapsed(draft, effect), read)
+
+    update(ports, run_id, actor, decide)
+
+
+def _note_broken(ports: Ports, run_id: str, seen: Effect, actor: Actor, error: Exception) -> None:
+    """Count a read that broke: a bug, or a provider that is no longer wired.
+
+    Without a note it would be tried at every tick for ever, and nobody would be told.
+    """
+
+    def decide(draft: Draft) -> None:
+        effect = draft.ledger.effect(seen.effect_id)
+        if effect == seen and not effect.claim_is_live(draft.now_ms):
+            reason = f"the read broke: {type(error).__name__}"
+            kind = EventKind.RECONCILE_READ_FAILED
+            _put_read(draft, lapsed(draft, effect), kind, reason)
 
     update(ports, run_id, actor, decide)
 
@@ -137,8 +150,9 @@ def _look_up(
 
 def _judge_late_results(effect: Effect) -> Judgement:
     """Judge a provider that cannot be asked by what workers or its event feed told us."""
-    told = tuple(late.record for late in effect.late_results)
-    return judge(effect, Findings(records=told, complete=False))
+    # Of one record the newest word counts.
+    told = {late.record.record_id: late.record for late in effect.late_results}
+    return judge(effect, Findings(records=tuple(told.values()), complete=False))
 
 
 def _apply_found(draft: Draft, effect: Effect, judgement: Judgement) -> None:

@@ -82,6 +82,17 @@ class RunLedger(Record):
         """Return the approval, None when there is none of that id."""
         return next((found for found in self.approvals if found.approval_id == approval_id), None)
 
+    def effect_of(self, operation: str, instance: int) -> Effect | None:
+        """Return one instance of an operation, None when it was never intended."""
+        return next(
+            (
+                found
+                for found in self.effects
+                if found.operation == operation and found.instance == instance
+            ),
+            None,
+        )
+
     def newest_effect(self, operation: str) -> Effect | None:
         """Return the operation's newest instance, None when nothing was intended yet."""
         instances = [found for found in self.effects if found.operation == operation]

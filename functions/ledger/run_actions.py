@@ -1,5 +1,6 @@
 """What an operator may do about a run."""
 
+from ledger.authorise import approval_payload
 from ledger.instance import is_stuck
 from ledger.offer import Consequence, Offer, RecoveryAction, make_offer
 from ledger.projection import last_verified
@@ -84,7 +85,7 @@ def _settle_first(situation: Situation) -> str:
 def request_approval(situation: Situation) -> Offer:
     """Offer to ask the customer for a new decision."""
     ledger = situation.ledger
-    asked = [found for found in situation.remaining() if found.needs_approval]
+    asked = approval_payload(situation.definition, ledger)
     refused = ""
     if ledger.run.state is not RunState.REVIEW:
         refused = "The run is not in review."
@@ -137,8 +138,10 @@ def mark_engineering(situation: Situation) -> Offer:
 def close(situation: Situation) -> Offer:
     """Offer to end the run as it stands."""
     ledger = situation.ledger
-    refused = "" if ledger.run.state is RunState.REVIEW else "The run is not in review."
-    if any(
+    refused = ""
+    if ledger.run.state is not RunState.REVIEW:
+        refused = "The run is not in review."
+    elif any(
         found.state is EffectState.ATTEMPTING and found.claim_is_live(situation.now_ms)
         for found in ledger.effects
     ):

@@ -7,7 +7,7 @@ from ledger.transitions import DOUBTFUL_EFFECT_STATES, EffectState, RunState
 RUN_WORDS = {
     RunState.ACTIVE: "We are working on your request.",
     RunState.AWAITING_APPROVAL: "We need your approval of exactly what is shown here.",
-    RunState.REVIEW: "A person is looking at your request. Nothing will be paid twice.",
+    RunState.REVIEW: "A person is looking at your request.",
     RunState.COMPLETED: "Your request is completed.",
     RunState.CLOSED: "Your request is closed. What was done, if anything, is listed here.",
 }

@@ -33,6 +33,22 @@ class DuePage(Record):
     cursor: str | None
 
 
+class ReviewPlace(Record):
+    """Where a run stands among those of its tenant that wait for a person."""
+
+    since_ms: int
+    """When its review began."""
+
+    run_id: str
+
+
+class ReviewPage(Record):
+    """Nominated runs, longest waiting first, and after which to go on (None at the end)."""
+
+    places: tuple[ReviewPlace, ...]
+    next: ReviewPlace | None
+
+
 class LedgerStore(Protocol):
     """Ledger storage. Every adapter passes one contract test suite."""
 
@@ -66,6 +82,13 @@ class LedgerStore(Protocol):
         """Return a page of runs whose ``due_at_ms`` is not after ``now_ms``, longest due first.
 
         The answer may be stale: it nominates, the caller reads and claims.
+        """
+
+    def in_review(self, tenant_id: str, limit: int, after: ReviewPlace | None) -> ReviewPage:
+        """Return a page of a tenant's runs that wait for a person, behind the place ``after``.
+
+        The answer may be stale: it nominates, the caller reads each run for what it says. A place
+        comes from a caller, so any is taken; one that names no run is a place all the same.
         """
 
     def personal(self, run_id: str) -> PersonalFields | None:

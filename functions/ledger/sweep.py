@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from ledger.approve import lapse_approval
 from ledger.draft import Draft
-from ledger.errors import ProviderUnavailable
+from ledger.errors import ProviderUnavailable, RetryLater
 from ledger.event import Actor, EventKind
 from ledger.execution import EXECUTED_STATES, replace_execution, start_execution
 from ledger.ports import ExecutionStatus, Ports, StartOutcome
@@ -37,7 +37,17 @@ def sweep_run(ports: Ports, run_id: str) -> SweepResult:
     claimed = _claim(ports, run_id)
     if claimed is None:
         return SweepResult.SKIPPED
-    rechecked = _recheck_confirmed(ports, claimed)
+    broken: list[Exception] = []
+    result = _look_after(ports, claimed, broken)
+    if broken:
+        raise broken[0]
+    return result
+
+
+def _look_after(ports: Ports, claimed: RunLedger, broken: list[Exception]) -> SweepResult:
+    """Return what was done; a re-read that breaks is put into ``broken`` and hides nothing else."""
+    run_id = claimed.run.run_id
+    rechecked = _recheck_confirmed(ports, claimed, broken)
     if not claimed.run.is_open or rechecked is SweepResult.REVIEW:
         return rechecked
     owed = bool(claimed.unsettled_effects())
@@ -80,7 +90,7 @@ def _claim(ports: Ports, run_id: str) -> RunLedger | None:
     return ledger if claimed else None
 
 
-def _recheck_confirmed(ports: Ports, ledger: RunLedger) -> SweepResult:
+def _recheck_confirmed(ports: Ports, ledger: RunLedger, broken: list[Exception]) -> SweepResult:
     """Ask the owners of what a run did once more: a refund that succeeded can fail days later.
 
     One that cannot be asked does not hide those behind it.
@@ -95,6 +105,11 @@ def _recheck_confirmed(ports: Ports, ledger: RunLedger) -> SweepResult:
         except ProviderUnavailable as unavailable:
             note_unreadable(ports, ledger.run.run_id, effect, SWEEPER, str(unavailable))
             result = SweepResult.WAITING
+            continue
+        except RetryLater:
+            raise
+        except Exception as error:  # noqa: BLE001  raised once the others were looked after
+            broken.append(error)
             continue
         if not holds:
             return SweepResult.REVIEW

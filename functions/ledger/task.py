@@ -1,5 +1,7 @@
 """What an execution hands to a stage: ids only. Everything else is asked of the ledger."""
 
+from functools import lru_cache
+
 from ledger.errors import ReviewRequired, StaleExecution
 from ledger.event import Actor
 from ledger.record import Record
@@ -16,7 +18,13 @@ class Task(Record):
     @property
     def actor(self) -> Actor:
         """Return the execution as an actor."""
-        return Actor(kind="execution", actor_id=f"{self.run_id}-e{self.epoch}")
+        return _execution(self.run_id, self.epoch)
+
+
+# A stage asks several times who it is, and a process works on few executions.
+@lru_cache(maxsize=128)
+def _execution(run_id: str, epoch: int) -> Actor:
+    return Actor(kind="execution", actor_id=f"{run_id}-e{epoch}")
 
 
 def check_owner(run: Run, task: Task) -> None:

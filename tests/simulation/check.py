@@ -49,7 +49,7 @@ class Check:
     def __init__(self, world: "World") -> None:
         """Start with nothing seen."""
         self.world = world
-        self.trails: dict[str, trail.Trail] = {}
+        self.trails: dict[str, trail.Trail] = defaultdict(trail.Trail)
         self.claimed: dict[str, Effect] = {}
         """Effect id to the effect as its newest claim left it."""
 
@@ -86,8 +86,7 @@ class Check:
         self, process: "Process", before: RunLedger | None, after: RunLedger, change: Change
     ) -> None:
         """Check a change that was just written."""
-        run_id = after.run.run_id
-        known = self.trails.setdefault(run_id, trail.Trail())
+        known = self.trails[after.run.run_id]
         trail.check_change(self, known, process, before, after, change)
         for event in change.events:
             self._event(process, before, after, event, change)
@@ -116,7 +115,7 @@ class Check:
                 settlements.check_decision(self, process, before, after, event)
             case EventKind.RUN_COMPLETED:
                 settlements.check_completed(self, after)
-            case _ if event.subject in {found.effect_id for found in change.effects}:
+            case _ if any(found.effect_id == event.subject for found in change.effects):
                 settlements.check_settled(self, process, before, after, event, change)
 
     # Hooks of the outside.
@@ -188,7 +187,11 @@ class Check:
         ledger, effect = self._effect(mail.mark)
         marks = {found.effect_id for found in ledger.effects}
         mails = [found for found in self.world.bank.mails if found.mark in marks]
-        allowed = 1 + self.sends_wanted[ledger.run.run_id]
+        # One receipt for each refund that was proven, and one more each time a person wants it.
+        quoted = {
+            found.bound["refund_id"] for found in ledger.effects if found.operation == "receipt"
+        }
+        allowed = len(quoted) + self.sends_wanted[ledger.run.run_id]
         self.require("mail", f"{len(mails)} mails", holds=len(mails) <= allowed)
         same = sum(found.mark == mail.mark for found in mails)
         self.require("mail", f"{same} mails of one effect", holds=same == 1)
@@ -222,6 +225,8 @@ def _quoted_refund(ledger: RunLedger, receipt: Effect) -> Effect | None:
 def check_open_run(check: Check, ledger: RunLedger) -> None:
     """An open run is looked after at a known time; a review says why, and nothing else does."""
     run = ledger.run
-    check.require("way", "no due time", holds=(run.due_at_ms is not None) == run.is_open)
-    says_why = run.state is not RunState.REVIEW or run.review_reason
-    check.require("way", "a review without a reason", holds=says_why)
+    owed = run.is_open or any(found.recheck_at_ms() is not None for found in ledger.effects)
+    if (run.due_at_ms is not None) != owed:
+        check.fail("way", "no due time")
+    if run.state is RunState.REVIEW and not run.review_reason:
+        check.fail("way", "a review without a reason")

@@ -188,6 +188,7 @@ PLACES: tuple[tuple[str, ...], ...] = (
     ("ring", "decide", "operate"),
     ("world",),
 )
+_ALL = tuple(Fault)
 HIGHEST_RATE = 0.7  # something has to succeed between two faults
 
 
@@ -206,7 +207,7 @@ class Plan:
 
         self.budget = rng.choice(BUDGETS)
         rate = rng.choice(RATES_PER_CALL)
-        on = {kind for kind in Fault if rng.random() < SHARE_SWITCHED_ON}
+        on = {kind for kind in _ALL if rng.random() < SHARE_SWITCHED_ON}
         hot = {site for place in rng.sample(PLACES, HOT_PLACES) for site in place}
         if focus:
             on, hot = set(focus), set(SITES)

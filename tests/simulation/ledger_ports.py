@@ -6,7 +6,7 @@ from ledger.errors import LedgerMoved, LedgerUnavailable, RetryLater
 from ledger.event import Event
 from ledger.ports import ExecutionStatus, StartOutcome
 from ledger.run import PersonalFields, RunLedger
-from ledger.store import Change, DuePage
+from ledger.store import Change, DuePage, ReviewPage, ReviewPlace
 from tests.simulation.faults import Fault
 
 if TYPE_CHECKING:
@@ -66,6 +66,10 @@ class Store:
             case Fault.DUE_BLIND:
                 return DuePage(run_ids=(), cursor=None)
         return self._inner.due(shard, now_ms, limit, cursor)
+
+    def in_review(self, tenant_id: str, limit: int, after: ReviewPlace | None) -> ReviewPage:
+        """Return what waits for a person; no actor of a schedule asks."""
+        return self._inner.in_review(tenant_id, limit, after)
 
     def personal(self, run_id: str) -> PersonalFields | None:
         """Return the personal fields."""

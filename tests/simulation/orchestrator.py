@@ -39,7 +39,7 @@ MAX_VISITS = 1_500
 type Result = Mapping[str, str | int]
 
 
-def invoke(process: Process, state: str, task: WaitingTask) -> Result:
+def invoke(process: Process, state: str, task: Task) -> Result:
     """Return what the function of a state returns."""
     ports = process.ports
     match state:
@@ -50,9 +50,10 @@ def invoke(process: Process, state: str, task: WaitingTask) -> Result:
             where = "Wait" if outcome.standing is Standing.WAIT else "Resume"
             return {"next": where, "wait_seconds": outcome.wait_seconds}
         case "RequestApproval":
+            assert isinstance(task, WaitingTask)
             request_approval(ports, process, task)
         case _:
-            STAGES[state](ports, process, Task(run_id=task.run_id, epoch=task.epoch))
+            STAGES[state](ports, process, task)
     return {}
 
 
@@ -92,6 +93,7 @@ class Execution:
         self._started_ms = world.scheduler.now_ms
         self._rng = Dice(world.seed, name)
         self._calls = 0
+        self._plain = Task(run_id=run_id, epoch=epoch)
 
     def live(self) -> None:
         """Run until the end, from wherever it stands. A redrive leaves the life before behind."""
@@ -178,7 +180,9 @@ class Execution:
         world = self._world
         self._calls += 1
         token = f"{self.name}:{state.name}:{self._calls}"
-        task = WaitingTask(run_id=self._run_id, epoch=self._epoch, task_token=token)
+        task: Task = self._plain
+        if state.waits_for_token:
+            task = WaitingTask(run_id=self._run_id, epoch=self._epoch, task_token=token)
         gate = Gate(world.scheduler)
         match self._pick("invoke"):
             case Fault.DUPLICATE_INVOCATION:

@@ -1,10 +1,12 @@
 """One process: its clock, its randomness, and its ports, each call of which others may precede."""
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from ledger.effect import Effect
 from ledger.ports import Ports
 from ledger.provider import Provider
+from providers import ses_mail, stripe_billing, stripe_refunds
 from providers.ses_mail import SesMail
 from providers.stripe_billing import StripeBilling
 from providers.stripe_customers import StripeCustomers
@@ -29,6 +31,38 @@ STANDSTILL_MS = (22 * 3_600_000, 30 * 3_600_000)
 
 class ProcessDied(BaseException):
     """The process is gone. No handler may keep it alive, so it is no Exception."""
+
+
+class Adapters(Mapping[str, Provider]):
+    """The real provider adapters over one process's ports. Most processes need one or none."""
+
+    _MAKERS: Mapping[str, Callable[["Process", Stripe, StripeCustomers], Provider]] = {
+        stripe_billing.CONTRACT.provider: lambda _, stripe, __: StripeBilling(stripe),
+        stripe_refunds.CONTRACT.provider: lambda _, stripe, __: StripeRefunds(stripe),
+        ses_mail.CONTRACT.provider: lambda process, _, directory: SesMail(
+            Mailer(process), directory
+        ),
+    }
+
+    def __init__(self, process: "Process", stripe: Stripe, directory: StripeCustomers) -> None:
+        """Start with none made."""
+        self._from = (process, stripe, directory)
+        self._made: dict[str, Provider] = {}
+
+    def __getitem__(self, name: str) -> Provider:
+        """Return the adapter of a provider."""
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = self._MAKERS[name](*self._from)
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the providers' names."""
+        return iter(self._MAKERS)
+
+    def __len__(self) -> int:
+        """Return how many providers there are."""
+        return len(self._MAKERS)
 
 
 class Process:
@@ -61,22 +95,21 @@ class Process:
         self.view_version: int | None = None
         self.shown_digest = ""
         stripe = Stripe(self)
-        mailer = Mailer(self)
         directory = StripeCustomers(stripe)
-        providers: tuple[Provider, ...] = (
-            StripeBilling(stripe),
-            StripeRefunds(stripe),
-            SesMail(mailer, directory),
-        )
         self.ports = Ports(
             store=Store(self),
             clock=self,
             ids=self,
-            providers={found.contract.provider: found for found in providers},
+            providers=Adapters(self, stripe, directory),
             directory=directory,
             executions=Executions(self),
             doorbell=Doorbell(self),
         )
+
+    def end(self) -> None:
+        """Let go of what refers back to this process, so that it is freed at once."""
+        del self.ports
+        self.words.clear()
 
     def now_ms(self) -> int:
         """Return the time by this process's own clock."""
@@ -113,27 +146,28 @@ class Process:
         """
         world = self.world
         world.count_step()
-        struck = self.pick(site)
+        self.calls += 1
+        struck = world.plan.pick(site, self.name, self.calls, self.rng)
         if world.trace is not None:
             world.note(f"{self.name}: {site}", struck)
         delay_ms = 1 + int(self.rng.random() * USUAL_MS)
         if struck is Fault.STANDSTILL:
             world.stand_still(self.between(STANDSTILL_MS))
-        if struck is Fault.CRASH or self.is_dead:
+        if struck is Fault.CRASH or self.started_ms < world.stood_still_at_ms:
             raise ProcessDied
         if struck is Fault.STALL:
             delay_ms += self.frozen_ms()
         elif struck is Fault.SLOW:
             delay_ms += self.between(SLOW_MS)
         world.scheduler.pause(delay_ms)
-        if self.is_dead:
+        if self.started_ms < world.stood_still_at_ms:
             raise ProcessDied
         return struck
 
-    @property
-    def is_dead(self) -> bool:
-        """Return whether this process did not survive a standstill."""
-        return self.started_ms < self.world.stood_still_at_ms
+    def check_alive(self) -> None:
+        """Raise ProcessDied when this process did not survive a standstill."""
+        if self.started_ms < self.world.stood_still_at_ms:
+            raise ProcessDied
 
     def leave(self, struck: Fault | None) -> None:
         """Let what strikes after a call strike. Raises ProcessDied."""
@@ -141,5 +175,4 @@ class Process:
             raise ProcessDied
         if struck is Fault.STALL_AFTER:
             self.world.scheduler.pause(self.frozen_ms())
-            if self.is_dead:
-                raise ProcessDied
+            self.check_alive()

@@ -24,16 +24,19 @@ def many_schedules() -> Iterator[None]:
     before = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
-        with everywhere(canonical, "canonical_bytes", _remembering):
+        with (
+            everywhere(canonical, "canonical_bytes", _remembering),
+            everywhere(canonical, "digest", _remembering),
+        ):
             yield
     finally:
         logging.disable(before)
 
 
-def _remembering(original: Callable[[object], bytes]) -> Callable[[object], bytes]:
-    kept: dict[bytes, bytes] = {}
+def _remembering[T](original: Callable[[object], T]) -> Callable[[object], T]:
+    kept: dict[bytes, T] = {}
 
-    def canonical_bytes(value: object) -> bytes:
+    def remembered(value: object) -> T:
         try:
             key = marshal.dumps(cast("Any", value), MARSHAL_VERSION)
         except ValueError:  # of a type that cannot be told apart like this
@@ -45,4 +48,4 @@ def _remembering(original: Callable[[object], bytes]) -> Callable[[object], byte
                 kept[key] = found
         return found
 
-    return canonical_bytes
+    return remembered

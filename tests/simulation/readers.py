@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ledger.approval import ApprovalState
-from ledger.effect import Effect
+from ledger.effect import ATTESTED, Effect
 from ledger.packet import ResumePacket, resume_packet
 from ledger.projection import RunFacts, project
 from ledger.run import RunLedger
@@ -89,7 +89,11 @@ def _check_run(
         )
     }
     check.require("readers", "what is proven", holds=set(facts.proven) == holds)
-    claims = tuple(DEFINITION.contract(name).claim for name in facts.proven)
+    claims = tuple(
+        DEFINITION.contract(name).claim
+        for name in facts.proven
+        if _may_be_told(check, ledger, name)
+    )
     check.require("readers", "what is claimed", holds=status.proven == claims)
     last: str | None = None
     for stage in DEFINITION.stages:
@@ -116,6 +120,15 @@ def _check_run(
     why = ledger.run.review_reason if state is RunState.REVIEW else ""
     reason = facts.review_reason == why
     check.require("readers", "the reason for the review", holds=reason)
+
+
+def _may_be_told(check: "Check", ledger: RunLedger, checkpoint: str) -> bool:
+    """Return whether a claim is no person's word, and no yes that is asked for anew."""
+    proof = next(found for found in ledger.checkpoints if found.name == checkpoint)
+    if checkpoint == "request_approved":
+        newest = max(ledger.approvals, key=lambda found: found.requested_at_ms)
+        return newest.state is ApprovalState.APPROVED
+    return proof.effect_id not in check.attested
 
 
 def _is_outdated(ledger: RunLedger, effect: Effect) -> bool:
@@ -162,7 +175,9 @@ def _check_effect(
     record_id = effect.evidence.record_id if effect.evidence else None
     proven = told.record_id == (record_id if confirmed else None)
     check.require("readers", "an unproven record", holds=proven)
-    check.require("readers", "the record", holds=operators.record_id == fact.record_id == record_id)
+    of_provider = None if record_id == ATTESTED else record_id
+    same = operators.record_id == record_id and fact.record_id == of_provider
+    check.require("readers", "the record", holds=same)
     label = DEFINITION.operation(effect.operation).label
     named = f"{label} {record_id}".lower() in packet.summary.lower()
     check.require("readers", f"{label}: {packet.summary}", holds=named == confirmed)

@@ -17,7 +17,8 @@ class Scheduler:
         self._hub = getcurrent()
         self._due: list[tuple[int, int, Action, bool]] = []
         self._count = 0
-        self._alive: set[greenlet] = set()
+        self._workers: list[greenlet] = []
+        self._idle: list[greenlet] = []
 
     def at(self, at_ms: int, action: Action, *, outside: bool = False) -> None:
         """Call ``action`` at a moment; one that is past means now.
@@ -30,9 +31,23 @@ class Scheduler:
 
     def spawn(self, delay_ms: int, body: Action) -> None:
         """Let ``body`` run as a greenlet of its own, ``delay_ms`` from now."""
-        started = greenlet(body, parent=self._hub)
-        self._alive.add(started)
-        self.at(self.now_ms + delay_ms, started.switch)
+        self.at(self.now_ms + delay_ms, lambda: self._begin(body))
+
+    def _begin(self, body: Action) -> None:
+        # A greenlet costs more to make than most bodies take, so those whose body has ended serve
+        # again. One in which something was raised is not among them.
+        if self._idle:
+            self._idle.pop().switch(body)
+            return
+        worker = greenlet(self._work, parent=self._hub)
+        self._workers.append(worker)
+        worker.switch(body)
+
+    def _work(self, body: Action) -> None:
+        while True:
+            body()
+            self._idle.append(getcurrent())
+            body = self._hub.switch()
 
     def pause(self, duration_ms: int) -> None:
         """Let others go on; return ``duration_ms`` later."""
@@ -68,10 +83,11 @@ class Scheduler:
     def close(self) -> None:
         """End every greenlet that has not come to its end."""
         self._due.clear()
-        for left in self._alive:
+        for left in self._workers:
             if left:
                 left.throw(GreenletExit)
-        self._alive.clear()
+        self._workers.clear()
+        self._idle.clear()
 
 
 class Gate:

@@ -4,12 +4,16 @@ Some seeds run over ``adapters.memory_store.MemoryStore`` instead, which shares 
 """
 
 import json
+from collections.abc import Callable
+from operator import attrgetter
 
 from adapters.due_shards import DUE_SHARDS, due_shard
 from ledger.errors import InvariantBroken, LedgerMoved
 from ledger.event import Event
+from ledger.inbox import review_place
+from ledger.record import Record
 from ledger.run import PersonalFields, RunLedger
-from ledger.store import Change, DuePage
+from ledger.store import Change, DuePage, ReviewPage, ReviewPlace
 
 
 class SharedStore:
@@ -41,7 +45,7 @@ class SharedStore:
         if len(events) != at or erased:
             raise LedgerMoved(f"Run {run_id} is no longer at {at}; read it again.")
         self._runs[run_id] = _applied(self._runs.get(run_id), change)
-        self._events[run_id] = [*events, *change.events]
+        self._events.setdefault(run_id, events).extend(change.events)
         if change.personal is not None:
             self._personal[run_id] = change.personal
 
@@ -65,6 +69,14 @@ class SharedStore:
             cursor=json.dumps(left[limit - 1]) if len(left) > limit else None,
         )
 
+    def in_review(self, tenant_id: str, limit: int, after: ReviewPlace | None) -> ReviewPage:
+        """Return a page of a tenant's runs that wait for a person."""
+        owned = [found.run for found in self._runs.values() if found.run.tenant_id == tenant_id]
+        waiting = sorted(filter(None, map(review_place, owned)), key=_order)
+        left = [place for place in waiting if after is None or _order(place) > _order(after)]
+        page = tuple(left[:limit])
+        return ReviewPage(places=page, next=page[-1] if len(left) > limit else None)
+
     def personal(self, run_id: str) -> PersonalFields | None:
         """Return the run's personal fields, None when absent or erased."""
         return self._personal.get(run_id)
@@ -72,6 +84,10 @@ class SharedStore:
     def erase_personal(self, run_id: str) -> None:
         """Erase the run's personal fields."""
         self._personal[run_id] = None
+
+
+def _order(place: ReviewPlace) -> tuple[int, str]:
+    return place.since_ms, place.run_id
 
 
 def _check(change: Change) -> None:
@@ -85,12 +101,19 @@ def _check(change: Change) -> None:
 
 def _applied(before: RunLedger | None, change: Change) -> RunLedger:
     known = before or RunLedger(run=change.run)
-    effects = {found.effect_id: found for found in (*known.effects, *change.effects)}
-    approvals = {found.approval_id: found for found in (*known.approvals, *change.approvals)}
-    checkpoints = {found.name: found for found in (*known.checkpoints, *change.checkpoints)}
     return RunLedger(
         run=change.run,
-        effects=tuple(effects[key] for key in sorted(effects)),
-        approvals=tuple(approvals[key] for key in sorted(approvals)),
-        checkpoints=tuple(checkpoints[key] for key in sorted(checkpoints)),
+        effects=_with(known.effects, change.effects, attrgetter("effect_id")),
+        approvals=_with(known.approvals, change.approvals, attrgetter("approval_id")),
+        checkpoints=_with(known.checkpoints, change.checkpoints, attrgetter("name")),
     )
+
+
+def _with[T: Record](
+    known: tuple[T, ...], changed: tuple[T, ...], name_of: Callable[[T], str]
+) -> tuple[T, ...]:
+    """Return the records in the order of their names, as a table returns them."""
+    if not changed:
+        return known
+    found = {name_of(record): record for record in (*known, *changed)}
+    return tuple(found[name] for name in sorted(found))

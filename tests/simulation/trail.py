@@ -49,54 +49,52 @@ def check_change(
 ) -> None:
     """Check numbering, order of states, and that nothing moved without its event."""
     run_id = after.run.run_id
-    effect_ids = {found.effect_id for found in after.effects}
+    told: set[str] = set()
     for event in change.events:
         known.sequence += 1
-        check.require("trail", "a gap", holds=event.sequence == known.sequence)
-        check.require("trail", "no reason", holds=event.reason and event.actor.kind)
-        moved = event.kind is not EventKind.OPERATOR_ACTED
-        if moved and event.state and (event.subject == run_id or event.subject in effect_ids):
-            _check_move(check, known, event, ALLOWED_RUN if event.subject == run_id else ALLOWED)
-    check.require("trail", "the head", holds=after.run.sequence == known.sequence)
-    moved = known.states.get(run_id) != after.run.state.value
-    check.require("trail", "the run moved without an event", holds=not moved)
+        if event.sequence != known.sequence:
+            check.fail("trail", "a gap")
+        if not event.reason or not event.actor.kind:
+            check.fail("trail", "no reason")
+        if event.kind is EventKind.CHECKPOINT_REACHED:
+            told.add(event.subject)
+        if event.state and event.kind is not EventKind.OPERATOR_ACTED:
+            if event.subject == run_id:
+                _check_move(check, known, event, ALLOWED_RUN)
+            elif after.effect(event.subject) is not None:
+                _check_move(check, known, event, ALLOWED)
+    if after.run.sequence != known.sequence:
+        check.fail("trail", "the head")
+    if known.states.get(run_id) != after.run.state:
+        check.fail("trail", "the run moved without an event")
     for effect in change.effects:
-        moved = known.states.get(effect.effect_id) != effect.state.value
-        check.require("trail", "an effect moved without an event", holds=not moved)
-    told = {event.subject for event in change.events if event.kind is EventKind.CHECKPOINT_REACHED}
-    written = {found.name for found in change.checkpoints}
-    check.require("trail", "a checkpoint without an event", holds=told == written)
+        if known.states.get(effect.effect_id) != effect.state:
+            check.fail("trail", "an effect moved without an event")
+    if told != {found.name for found in change.checkpoints}:
+        check.fail("trail", "a checkpoint without an event")
     if before is not None:
         _check_owner(check, before, change, process)
 
 
 def _check_move(check: "Check", known: Trail, event: Event, allowed: dict[str, set[str]]) -> None:
     before = known.states.get(event.subject, "")
-    check.require(
-        "trail",
-        f"{event.kind} says {event.prior_state}, not {before}",
-        holds=event.prior_state == before,
-    )
-    if before and event.state != before:
-        check.require("trail", f"{before} -> {event.state}", holds=event.state in allowed[before])
-    elif not before:
-        first = event.state in (EffectState.PLANNED, RunState.ACTIVE)
-        check.require("trail", f"begins as {event.state}", holds=first)
+    if event.prior_state != before:
+        check.fail("trail", f"{event.kind} says {event.prior_state}, not {before}")
+    if before and event.state != before and event.state not in allowed[before]:
+        check.fail("trail", f"{before} -> {event.state}")
+    if not before and event.state not in (EffectState.PLANNED, RunState.ACTIVE):
+        check.fail("trail", f"begins as {event.state}")
     known.states[event.subject] = event.state
 
 
 def _check_owner(check: "Check", before: RunLedger, change: Change, process: "Process") -> None:
     """A replaced execution changes nothing more, except that what its worker learned is kept."""
-    for event in change.events:
-        if event.actor.kind != "execution":
-            continue
-        owner = before.run.execution_name
-        learned = any(found.kind in LATE_KINDS for found in change.events)
-        late = learned or RECONCILES in process.name
-        check.require(
-            "fence",
-            f"{event.kind} by {event.actor.actor_id} while {owner} owns the run",
-            holds=event.actor.actor_id == owner or late,
-        )
-        closed = not before.run.is_open
-        check.require("fence", f"{process.name} acts on a closed run", holds=late or not closed)
+    owner = before.run.execution_name
+    fenced = [found for found in change.events if found.actor.kind == "execution"]
+    if not fenced or (before.run.is_open and all(f.actor.actor_id == owner for f in fenced)):
+        return
+    late = RECONCILES in process.name or any(f.kind in LATE_KINDS for f in change.events)
+    if not late:
+        event = next((f for f in fenced if f.actor.actor_id != owner), fenced[0])
+        what = f"{event.kind} of {process.name} by {event.actor.actor_id}"
+        check.fail("fence", f"{what} while {owner} owns the run, which is {before.run.state}")

@@ -160,6 +160,8 @@ class World:
                 place = traceback.extract_tb(error.__traceback__)[-1]
                 text = f"{type(error).__name__} at {place.filename}:{place.lineno}: {error}"
                 self.check.fail("foreign error", f"{kind}: {text}")
+            finally:
+                process.end()
             if ended is not None:
                 ended(outcome)
 

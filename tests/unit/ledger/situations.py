@@ -15,6 +15,7 @@ from ledger.errors import (
 from ledger.provider import ProviderRecord, RecordStatus
 from ledger.transitions import EffectState
 from tests.unit.ledger.desk import act
+from tests.unit.ledger.notices import came_back, lands, notified
 from tests.unit.ledger.sample import (
     APPROVAL_LIFETIME_SECONDS,
     CARD_DECLINED,
@@ -290,6 +291,40 @@ def closed_in_doubt() -> World:
     return world
 
 
+def closed_in_conflict() -> World:
+    """An operator closed the run with the refund in conflict."""
+    world = refund_in_conflict()
+    act(world, "close_without_further_action")
+    return world
+
+
+def refund_made_twice() -> World:
+    """The first refund, which was refused, is there after all, and so is the second."""
+    world = second_refund_confirmed()
+    lands(world)
+    notified(world)
+    return world
+
+
+def receipt_bounced() -> World:
+    """The receipt came back after the run had completed."""
+    world = completed()
+    came_back(world)
+    return world
+
+
+def found_out_in_review() -> World:
+    """A person asked for a review; the refund became overdue in it, and then it was found."""
+    world = refund_unknown()
+    world.change(lambda draft: draft.send_to_review("somebody looks"))
+    world.payments.read_fault = NO_ANSWER
+    world.pass_seconds(RECOVERY_DEADLINE_SECONDS)
+    world.reconcile()
+    world.payments.read_fault = None
+    world.reconcile()
+    return world
+
+
 def _failed(record: ProviderRecord) -> ProviderRecord:
     return record.model_copy(update={"status": RecordStatus.FAILED, "provider_status": "failed"})
 
@@ -327,5 +362,9 @@ SITUATIONS: Mapping[str, Callable[[], World]] = {
         in_engineering,
         completed,
         closed_in_doubt,
+        closed_in_conflict,
+        refund_made_twice,
+        receipt_bounced,
+        found_out_in_review,
     )
 }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ledger.provider import RecordStatus
+from ledger.provider import ProviderRecord, RecordStatus
 from ledger.transitions import RunState
 from tests.unit.ledger.desk import CLOSE, MARK, act, allowed, go_on
 from tests.unit.ledger.situations import (
@@ -23,17 +23,22 @@ def everything(name: str, path: tuple[tuple[str, str | None], ...]) -> World:
     return world
 
 
+def paid(world: World) -> list[ProviderRecord]:
+    """Return the refunds of ours that stand at the provider."""
+    return [
+        found
+        for found in world.payments.held
+        if found.status is RecordStatus.DONE and found.mark is not None
+    ]
+
+
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_no_order_of_actions_pays_twice_or_leaves_a_run_without_a_way_on(name: str) -> None:
+    paid_before = len(paid(SITUATIONS[name]()))
     paths: list[tuple[tuple[str, str | None], ...]] = [()]
     for path in paths:  # grows while it is walked, down to DEPTH_ACTIONS
         world = everything(name, path)
-        paid = [
-            found
-            for found in world.payments.held
-            if found.status is RecordStatus.DONE and found.mark is not None
-        ]
-        assert len(paid) <= 1, path
+        assert len(paid(world)) <= max(1, paid_before), path
         resent = sum(found.superseded for found in world.ledger.effects)
         assert len(world.post.held) <= 1 + resent, path
         assert len({call.idempotency_key for call in world.payments.calls}) <= 1 + len(

@@ -64,6 +64,10 @@ ALLOWED = {
     "in_engineering": {CLOSE, ASK},
     "completed": set(),
     "closed_in_doubt": set(),
+    "closed_in_conflict": set(),
+    "refund_made_twice": IN_REVIEW | {RESUME},
+    "receipt_bounced": IN_REVIEW | {SENT, AGAIN},
+    "found_out_in_review": IN_REVIEW | {RESUME},
 }
 
 

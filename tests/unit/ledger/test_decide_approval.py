@@ -8,6 +8,7 @@ from ledger.errors import RequestRefused, StaleExecution
 from ledger.event import Actor, EventKind
 from ledger.idempotency import approval_id_for
 from ledger.transitions import EffectState, RunState
+from tests.unit.ledger.desk import ASK, act, told
 from tests.unit.ledger.sample import (
     APPROVAL_LIFETIME_SECONDS,
     DIGEST,
@@ -183,6 +184,28 @@ def test_an_answer_while_a_person_looks_at_the_run_is_refused() -> None:
         world.decide()
 
     assert refused.value.problem == "not-awaiting-approval"
+
+
+@pytest.mark.parametrize("decision", list(Decision))
+def test_an_answer_to_a_request_that_another_has_replaced_is_refused(decision: Decision) -> None:
+    world = a_world()
+    world.ask()
+    world.change(lambda draft: draft.send_to_review("a person asked"))
+    act(world, ASK)
+    before = world.events
+
+    with pytest.raises(RequestRefused) as refused:
+        world.decide(decision)
+
+    assert refused.value.problem == "approval-replaced"
+    assert world.events == before
+    assert decided(world, 1) is ApprovalState.PENDING
+    assert world.run().state is RunState.AWAITING_APPROVAL
+    assert told(world).proven == ()
+    world.decide(decision, ordinal=2)
+    answered = ApprovalState.APPROVED if decision is Decision.APPROVE else ApprovalState.DECLINED
+    assert decided(world, 2) is answered
+    assert world.payments.calls == []
 
 
 def test_a_no_before_anything_was_done_closes_the_run() -> None:

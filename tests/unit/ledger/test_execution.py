@@ -8,8 +8,9 @@ from ledger.execution import hold_seconds, replace_execution, start_execution
 from ledger.ports import ExecutionStatus, StartOutcome
 from ledger.sweep import SweepResult
 from ledger.transitions import RunState
-from tests.unit.ledger.sample import MAX_EXECUTIONS, OPERATOR, RUN_ID
-from tests.unit.ledger.support import World, a_world, given, wait_until_due
+from tests.unit.ledger.desk import RESUME, act
+from tests.unit.ledger.sample import MAX_EXECUTIONS, NO_ANSWER, OPERATOR, RUN_ID
+from tests.unit.ledger.support import World, a_world, an_unknown_world, given, wait_until_due
 from workflows.cancel_refund.v4.contract import DEFINITION as CANCEL_REFUND_4
 
 
@@ -170,6 +171,57 @@ def test_an_execution_that_is_held_back_is_started_by_the_sweeper_when_it_is_due
     assert world.sweep() is SweepResult.STARTED
 
     assert len(world.executions.starts) == started + 1
+
+
+def held_back(world: World) -> int:
+    """Hold the third execution back; return until when."""
+    outcomes = []
+    for epoch in (1, 2):
+        world.executions.statuses[f"{RUN_ID}-e{epoch}"] = ExecutionStatus.ENDED
+        outcomes.append(replace(world, epoch))
+    assert outcomes == [StartOutcome.STARTED, StartOutcome.HELD_BACK]
+    return world.run().start_not_before_ms
+
+
+def test_a_hold_is_kept_although_an_unsettled_effect_makes_the_run_due_before_its_end() -> None:
+    world = an_unknown_world()
+    world.payments.read_fault = NO_ANSWER
+    until_ms = held_back(world)
+
+    looks = 0
+    while world.clock.now_ms() < until_ms:
+        assert f"{RUN_ID}-e3" not in world.executions.starts
+        wait_until_due(world)
+        looks += 1
+        result = world.sweep()
+        assert result is (
+            SweepResult.WAITING if world.clock.now_ms() < until_ms else SweepResult.STARTED
+        )
+
+    assert looks > 1  # the effect was read meanwhile
+    assert world.executions.starts[-1] == f"{RUN_ID}-e3"
+
+
+def test_a_start_that_is_asked_for_during_a_hold_is_held_back() -> None:
+    world = a_world()
+    until_ms = held_back(world)
+
+    world.clock.move_to(until_ms - 1)
+    assert start_execution(world.ports, RUN_ID, OPERATOR) is StartOutcome.HELD_BACK
+    assert f"{RUN_ID}-e3" not in world.executions.starts
+    world.clock.move_to(until_ms)
+    assert start_execution(world.ports, RUN_ID, OPERATOR) is StartOutcome.STARTED
+
+
+def test_a_person_who_lets_a_run_go_on_ends_its_hold() -> None:
+    world = a_world()
+    held_back(world)
+    world.change(lambda draft: draft.send_to_review("a person asked"))
+
+    act(world, RESUME)
+
+    assert world.executions.starts[-1] == f"{RUN_ID}-e4"
+    assert world.run().start_not_before_ms == world.clock.now_ms()
 
 
 @pytest.mark.parametrize("how", ["start", "replace"])

@@ -4,13 +4,17 @@ import pytest
 
 from ledger.errors import ReviewRequired
 from ledger.event import EventKind
+from ledger.idempotency import effect_id_for
 from ledger.provider import Authority, ProviderRecord, RecordStatus
 from ledger.remarks import MAX_WRITES_OF_OTHERS
 from ledger.transitions import EffectState, RunState
+from tests.unit.ledger.desk import facts_of
+from tests.unit.ledger.notices import notified
 from tests.unit.ledger.sample import CARD_DECLINED, LEASE_SECONDS, REFUND_ID, a_record
 from tests.unit.ledger.scripted_provider import Step
 from tests.unit.ledger.support import World, an_approved_world, an_unknown_world
 
+OF_ANOTHER_RUN = effect_id_for("run_b", "refund", 1)
 NOT_ALLOWED = Authority(allowed=False, reason="4000 of the 7900 are left", snapshot={})
 
 
@@ -119,6 +123,72 @@ def test_the_remarks_of_one_effect_are_bounded() -> None:
     world.reconcile()
 
     assert len(world.effect().remarks) == MAX_WRITES_OF_OTHERS + 1
+
+
+def test_a_dispute_is_remarked_however_many_strangers_were_remarked_before_it() -> None:
+    world = an_approved_world()
+    world.payments.held = [a_colleagues(f"re_2{number}", 1) for number in range(40)]
+    world.perform()
+    for _ in range(5):  # each read shows the next of them
+        notified(world)
+    assert len(world.effect().remarks) == MAX_WRITES_OF_OTHERS
+
+    world.payments.concerns = ("the charge is disputed",)
+    notified(world)
+    notified(world)
+
+    assert len(world.effect().remarks) == MAX_WRITES_OF_OTHERS + 1
+    assert world.effect().remarks[-1] == "the charge is disputed"
+    assert world.events[-1].kind == EventKind.REMARK_NOTED
+    assert world.effect().state is EffectState.CONFIRMED
+
+
+def test_what_the_read_back_of_a_write_shows_beside_ours_is_remarked_at_once() -> None:
+    world = an_approved_world()
+    world.payments.held = [a_colleagues()]
+    world.payments.concerns = ("the charge is disputed",)
+
+    world.perform()
+
+    assert world.effect().state is EffectState.CONFIRMED
+    assert world.effect().remarks == (
+        "the charge is disputed",
+        "re_9 (succeeded) at the same target was not made by us",
+    )
+    assert facts_of(world).effects[0].remarks == world.effect().remarks
+    assert world.run().state is RunState.ACTIVE
+
+
+def test_the_refund_of_another_run_of_ours_that_is_in_the_way_is_shown() -> None:
+    world = an_approved_world()
+    world.payments.held = [
+        a_record(record_id="re_7", mark=OF_ANOTHER_RUN),
+        a_record(record_id="re_6", mark=OF_ANOTHER_RUN, status=RecordStatus.FAILED),
+    ]
+    world.payments.allowed = NOT_ALLOWED
+
+    with pytest.raises(ReviewRequired):
+        world.perform()
+
+    assert shown(world) == ["re_7"]
+    assert world.effect().state is EffectState.PLANNED
+    assert world.payments.calls == []
+
+
+def test_the_refund_of_another_run_of_ours_is_remarked_as_such_and_is_not_taken_for_this_one() -> (
+    None
+):
+    world = an_unknown_world()
+    world.payments.held = [a_record(record_id="re_7", mark=OF_ANOTHER_RUN)]
+
+    world.prove_absence()
+    assert world.effect().state is EffectState.PLANNED
+    world.perform()
+
+    assert world.effect().state is EffectState.CONFIRMED
+    assert world.effect().remarks == (
+        "re_7 (succeeded) at the same target belongs to another effect",
+    )
 
 
 def test_a_record_that_others_wrote_on_after_us_still_holds_while_it_says_the_same() -> None:

@@ -128,6 +128,7 @@ def a_receipted_ledger(quoted: str, proven: str, state: EffectState) -> RunLedge
         operation="receipt",
         state=state,
         checkpoint="receipt_sent",
+        approval_id=None,
         bound={"refund_id": quoted, "amount_minor": 7900},
     )
     proof = a_checkpoint(
@@ -162,3 +163,22 @@ def test_a_receipt_whose_refund_is_in_doubt_is_not_repeated_before_another_is_pr
     ledger = ledger.model_copy(update={"effects": (doubted, ledger.effects[1])})
 
     assert instance_of(ledger, RECEIPT) == 1
+
+
+@pytest.mark.parametrize("state", [EffectState.PLANNED, EffectState.ATTEMPTING])
+def test_proof_of_an_earlier_receipt_is_none_of_the_one_that_is_under_way(
+    state: EffectState,
+) -> None:
+    ledger = a_receipted_ledger("re_1", "re_2", EffectState.CONFIRMED)
+    second = an_effect(
+        effect_id=effect_id_for(RUN_ID, "receipt", 2),
+        operation="receipt",
+        instance=2,
+        state=state,
+        checkpoint="receipt_sent",
+        bound={"refund_id": "re_2", "amount_minor": 7900},
+    )
+    ledger = ledger.model_copy(update={"effects": (*ledger.effects, second)})
+
+    assert instance_of(ledger, RECEIPT) == 2
+    assert not is_done(DEFINITION, ledger, DEFINITION.stage("send_receipt"))

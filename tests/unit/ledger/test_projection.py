@@ -16,6 +16,7 @@ from tests.unit.ledger.situations import (
     closed_in_doubt,
     completed,
     declined,
+    fresh_approval_declined,
     fresh_approval_granted,
     fresh_approval_pending,
     mail_in_doubt,
@@ -28,6 +29,8 @@ from tests.unit.ledger.situations import (
     second_refund_confirmed,
 )
 from tests.unit.ledger.support import World, an_approved_world, given
+
+APPROVED = "You approved exactly what was shown."
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
@@ -48,8 +51,8 @@ def test_the_situations_show_every_state_there_is() -> None:
     for operation in ("refund", "receipt"):
         states = {e.state for facts in shown for e in facts.effects if e.operation == operation}
         missing = set(EffectState) - states
-        # A mail that was accepted is confirmed by that; only a second record contradicts it.
-        assert missing <= {EffectState.PLANNED, EffectState.ACCEPTED, EffectState.CONTRADICTED}
+        # A mail that was accepted is confirmed by that.
+        assert missing <= {EffectState.PLANNED, EffectState.ACCEPTED}
         assert not (operation == "refund" and missing)
 
 
@@ -89,6 +92,25 @@ def test_nothing_unproven_is_told_as_proven(name: str) -> None:
     assert all(effect.proven_fields == {} for effect in unproven)
     if facts.state is RunState.COMPLETED:
         assert facts.last_verified_checkpoint == "receipt_sent"
+
+
+def test_a_yes_is_not_told_as_given_while_another_is_asked_for_nor_after_a_no() -> None:
+    pending, declined_anew = fresh_approval_pending(), fresh_approval_declined()
+
+    for world in (pending, declined_anew):
+        assert APPROVED not in told(world).proven
+        assert facts_of(world).claims == told(world).proven == ()
+    assert told(pending).status is RunState.AWAITING_APPROVAL
+    assert told(declined_anew).status is RunState.REVIEW
+
+
+@pytest.mark.parametrize(
+    "make", [refund_confirmed, refund_rejected, fresh_approval_granted, second_refund_confirmed]
+)
+def test_a_yes_is_told_as_given_as_long_as_it_is_the_newest_word(
+    make: Callable[[], World],
+) -> None:
+    assert APPROVED in told(make()).proven
 
 
 def test_a_run_goes_on_from_the_last_checkpoint_before_a_gap() -> None:

@@ -8,8 +8,9 @@ from ledger.provider import ProviderFault, RecordStatus
 from ledger.recheck import MAX_FAILED_RECHECKS
 from ledger.sweep import SweepResult
 from ledger.transitions import EffectState, RunState
+from tests.unit.ledger.desk import facts_of, told
 from tests.unit.ledger.sample import PAYMENTS
-from tests.unit.ledger.support import World, an_approved_world, wait_until_due
+from tests.unit.ledger.support import World, an_approved_world, given, wait_until_due
 
 DAY_SECONDS = 24 * 3600
 RECHECKS_AFTER_SECONDS = (1 * DAY_SECONDS, 5 * DAY_SECONDS)
@@ -144,3 +145,143 @@ def test_an_incomplete_read_contradicts_nothing(page_is_missing: bool) -> None:
     expected = EffectState.CONFIRMED if page_is_missing else EffectState.CONTRADICTED
     assert world.effect().state is expected
     assert world.effect().rechecks_made == 0
+
+
+def test_a_read_that_could_not_see_every_page_is_no_read_and_is_made_again() -> None:
+    world = a_completed_world()
+    world.payments.every_page = False
+    held, world.payments.held = world.payments.held, []
+    wait_until_due(world)
+
+    assert world.sweep() is SweepResult.WAITING
+
+    assert world.events[-1].kind == EventKind.RECONCILE_READ_FAILED
+    assert world.events[-1].reason == "payments: not every page could be read."
+    assert EventKind.RECHECKED not in world.kinds
+    world.payments.every_page, world.payments.held = True, held
+    wait_until_due(world)
+    assert world.sweep() is SweepResult.RECHECKED
+    assert world.effect().rechecks_made == 1
+
+
+def an_open_world() -> World:
+    """Return a run whose refund is confirmed and which somebody has been looking at since."""
+    world = an_approved_world()
+    world.payments.contract = PAYMENTS.model_copy(
+        update={"rechecks_after_seconds": RECHECKS_AFTER_SECONDS}
+    )
+    world.perform()
+    world.pass_seconds(3600)
+    world.change(lambda draft: draft.send_to_review("a person asked"))
+    return world
+
+
+def test_a_refund_of_a_run_that_is_still_open_is_read_again_when_it_is_owed() -> None:
+    world = an_open_world()
+
+    assert world.run().due_at_ms == confirmed_at_ms(world) + DAY_SECONDS * 1000
+    wait_until_due(world)
+    assert world.sweep() is SweepResult.REVIEW
+
+    assert world.kinds.count(EventKind.RECHECKED) == 1
+    assert world.effect().rechecks_made == 1
+    assert world.effect().state is EffectState.CONFIRMED
+    assert world.run().review_also == ()
+
+
+def test_a_refund_that_failed_while_its_run_was_still_open_is_told_to_who_looks() -> None:
+    world = an_open_world()
+    let_it_fail(world)
+    wait_until_due(world)
+
+    assert world.sweep() is SweepResult.REVIEW
+
+    assert world.effect().state is EffectState.CONTRADICTED
+    assert facts_of(world).review_reason == "a person asked"
+    assert facts_of(world).review_also == (
+        "refund was confirmed, and now: the provider says failed",
+    )
+    assert facts_of(world).effects[0].recheck_at_ms is None
+    assert told(world).effects[0].status == "being reviewed"
+
+
+def test_a_refund_that_can_never_be_read_again_is_given_up_and_the_operator_is_told() -> None:
+    world = a_completed_world()
+    world.payments.read_fault = ProviderFault(FaultKind.ANSWERED, 404, "resource_missing")
+    looks = 0
+
+    while world.run().due_at_ms is not None and looks < 1000:
+        wait_until_due(world)
+        assert world.sweep() is SweepResult.WAITING
+        looks += 1
+
+    assert looks == MAX_FAILED_RECHECKS * len(RECHECKS_AFTER_SECONDS)
+    assert world.kinds.count(EventKind.RECHECK_MISSED) == len(RECHECKS_AFTER_SECONDS)
+    assert EventKind.RECHECKED not in world.kinds
+    (refund, *_) = facts_of(world).effects
+    assert refund.recheck_at_ms is None
+    assert refund.remarks == (
+        "a scheduled read could not be made for days: whether it still stands was not seen",
+    )
+    assert refund.state is EffectState.CONFIRMED
+    assert world.run().state is RunState.COMPLETED
+
+
+def test_an_effect_that_cannot_be_read_does_not_hide_those_behind_it() -> None:
+    world = a_completed_world()
+    unreadable = world.effect().model_copy(
+        update={"effect_id": "eff_000", "operation": "other", "provider": "post"}
+    )
+    world.post.contract = PAYMENTS.model_copy(update={"provider": "post"})
+    world.post.read_fault = UNREADABLE
+    given(world, unreadable)
+    assert world.ledger.effects[0].effect_id == "eff_000"
+    let_it_fail(world)
+    wait_until_due(world)
+
+    assert world.sweep() is SweepResult.REVIEW
+
+    assert world.effect().state is EffectState.CONTRADICTED
+    assert world.effect("eff_000").state is EffectState.CONFIRMED
+    assert world.effect("eff_000").reconcile_reads == 1
+
+
+def test_an_effect_that_cannot_be_read_does_not_count_as_still_standing() -> None:
+    world = a_completed_world()
+    unreadable = world.effect().model_copy(
+        update={"effect_id": "eff_000", "operation": "other", "provider": "post"}
+    )
+    world.post.contract = PAYMENTS.model_copy(update={"provider": "post"})
+    world.post.read_fault = UNREADABLE
+    given(world, unreadable)
+    wait_until_due(world)
+
+    assert world.sweep() is SweepResult.WAITING
+
+    assert world.effect().rechecks_made == 1
+    assert world.effect("eff_000").rechecks_made == 0
+
+
+def test_a_read_that_breaks_is_noted_is_made_ever_more_seldom_and_ends() -> None:
+    world = a_completed_world()
+
+    def broken() -> None:
+        raise KeyError("customer_id")
+
+    world.payments.during_look_up = broken
+    started_at_ms = confirmed_at_ms(world)
+    looks = 0
+
+    while world.run().due_at_ms is not None and looks < 1000:
+        wait_until_due(world)
+        with pytest.raises(KeyError):
+            world.sweep()
+        looks += 1
+
+    assert looks == MAX_FAILED_RECHECKS * len(RECHECKS_AFTER_SECONDS)
+    assert world.clock.now_ms() - started_at_ms > 5 * DAY_SECONDS * 1000
+    noted = [event for event in world.events if event.reason == "the read broke: KeyError"]
+    assert len(noted) == looks
+    assert world.kinds.count(EventKind.RECHECK_MISSED) == len(RECHECKS_AFTER_SECONDS)
+    assert world.effect().state is EffectState.CONFIRMED
+    assert world.run().state is RunState.COMPLETED

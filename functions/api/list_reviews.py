@@ -1,0 +1,62 @@
+"""``GET /reviews``: the runs of the operator's tenant that wait for a person."""
+
+import re
+from http import HTTPStatus
+
+from api.door import Request, door
+from api.problem import Response, respond
+from ledger.errors import RequestRefused
+from ledger.idempotency import ID_CHARACTERS
+from ledger.inbox import ReviewSummary, review_summary
+from ledger.ports import Ports
+from ledger.run import RunLedger
+from ledger.store import ReviewPlace
+from workflows.registry import REGISTRY
+
+# Each is one consistent read; a person takes in no more at a time.
+PAGE_RUNS = 20
+# Milliseconds until the year 2286 have thirteen digits.
+CURSOR = re.compile(rf"([0-9]{{1,13}})-(run_[a-z2-7]{{{ID_CHARACTERS}}})")
+
+
+def list_reviews(ports: Ports, request: Request) -> Response:
+    """Return 200 with a page of summaries, longest waiting first, and the cursor of the next.
+
+    The index only nominates: every run is read for what it says now, and one that waits no more
+    is left out, so a page may hold few or none and still have a next one. Raises RequestRefused
+    unless an operator asks.
+    """
+    caller = request.caller
+    caller.check_may_list_reviews()
+    after = _place_of(request.query.get("cursor"))
+    page = ports.store.in_review(caller.tenant_id, PAGE_RUNS, after)
+    read = (ports.store.load(place.run_id) for place in page.places)
+    own = [found for found in read if found and found.run.tenant_id == caller.tenant_id]
+    summaries = [found for found in map(_summary, own) if found]
+    return respond(
+        HTTPStatus.OK,
+        {
+            "reviews": [found.model_dump(mode="json") for found in summaries],
+            "next_cursor": f"{page.next.since_ms}-{page.next.run_id}" if page.next else None,
+        },
+    )
+
+
+def _place_of(cursor: str | None) -> ReviewPlace | None:
+    if cursor is None:
+        return None
+    named = CURSOR.fullmatch(cursor)
+    if named is None:
+        raise RequestRefused(
+            "invalid-request", "The cursor is not one of ours. Ask for the first page without one."
+        )
+    return ReviewPlace(since_ms=int(named[1]), run_id=named[2])
+
+
+def _summary(ledger: RunLedger) -> ReviewSummary | None:
+    definition = REGISTRY.get(ledger.run.workflow)
+    operations = definition.operations if definition else ()
+    return review_summary(ledger, {found.name: found.label for found in operations})
+
+
+handler = door(list_reviews)
