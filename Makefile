@@ -42,7 +42,7 @@ SEEDS ?= 20000
 LAYER := .build/layer
 LAYER_READY := .build/.layer-$(shell cksum < functions/requirements.txt | cut -d' ' -f1)
 
-.PHONY: help demo test simulate sandbox synth bootstrap deploy layer lock lint clean setup linux
+.PHONY: help demo test simulate sandbox synth bootstrap deploy layer lock lint clean setup browser linux
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s  %s\n", $$1, $$2}' Makefile
@@ -50,10 +50,10 @@ help: ## Show this list
 demo: linux $(READY) ## A refund survives a killed worker: the whole story on this machine
 	@exec $(BIN)/python -m sandbox demo
 
-test: linux lint ## Lint, types, layers and all tests
+test: linux lint browser ## Lint, types, layers and all tests
 	@pytest tests/unit tests/contract tests/recovery -n 2 \
 	  --cov=ledger --cov-branch --cov-report=term:skip-covered --cov-fail-under=98
-	@pytest tests/e2e tests/simulation tests/infrastructure -n 2 --dist loadgroup
+	@pytest tests/e2e tests/browser tests/simulation tests/infrastructure -n 2 --dist loadgroup
 
 simulate: linux $(READY) ## Seeded schedules with faults at every call: make simulate SEEDS=100000
 	@python -m tests.simulation --seeds $(SEEDS)
@@ -91,6 +91,9 @@ clean: ## Remove what was set up and built
 
 setup: $(READY) ## Only the set-up
 
+browser: $(READY) ## The browser of the tests, beside the environment: once, 204 MB
+	@$(BIN)/python -m tests.browser.chromium
+
 # Said before the set-up, not after it.
 linux:
 	@if [ "$$(uname -s)" != Linux ]; then \
@@ -120,7 +123,7 @@ setup-now:
 	if [ -e $(READY) ]; then exit 0; fi; \
 	rm -rf $(VENV); \
 	$(FIND_PYTHON); \
-	echo "Setting up .venv with $$("$$python" --version) (once; about 1.2 GB, one to three minutes)"; \
+	echo "Setting up .venv with $$("$$python" --version) (once; about 1.4 GB, one to three minutes)"; \
 	if ! "$$python" -m venv $(VENV); then rm -rf $(VENV); \
 	  echo "This Python cannot make environments; on Debian: apt-get install python3-venv" >&2; exit 1; fi; \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tests/requirements.txt; \

@@ -1,4 +1,4 @@
-"""`python -m sandbox up|demo|status|view|act|packet`."""
+"""`python -m sandbox up|demo|reviews|status|view|act|packet`."""
 
 import argparse
 import os

@@ -36,22 +36,23 @@ def client_environment(port: int) -> dict[str, str]:
     }
 
 
-def start_aws(state_dir: Path) -> Server:
-    """A ready, empty AWS whose files lie under `state_dir`."""
+def start_aws(state_dir: Path, mail_url: str) -> Server:
+    """A ready, empty AWS with its files under `state_dir`; functions send mail by `mail_url`."""
     return start_server(
         name="ministack",
         command=lambda _port: [sys.executable, "-m", "ministack"],
-        environment=lambda port: _server_environment(port, state_dir),
+        environment=lambda port: _server_environment(port, state_dir, mail_url),
         ready=_answers,
         log_path=state_dir / "aws.log",
     )
 
 
-def _server_environment(port: int, state_dir: Path) -> Mapping[str, str]:
+def _server_environment(port: int, state_dir: Path, mail_url: str) -> Mapping[str, str]:
     return {
         **child_environment(state_dir),
         # Function workers inherit these, and so reach this AWS.
         **client_environment(port),
+        "AWS_ENDPOINT_URL_SESV2": mail_url,
         "GATEWAY_PORT": str(port),
         "BIND_HOST": LOOPBACK,
         "MINISTACK_HOST": "localhost",

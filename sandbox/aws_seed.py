@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sandbox.clients import aws_client
-from sandbox.stripe_server import API_KEY
+from sandbox.stripe_server import API_KEY, SIGNING_SECRET
 
 if TYPE_CHECKING:
     from mypy_boto3_cognito_idp import CognitoIdentityProviderClient
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 STRIPE_SECRET_ID = "recovery-ledger/stripe"
 MAIL_FROM = "refunds@recovery-ledger.example"
 TENANT_ID = "tenant_sample"
-_PASSWORD = "Sandbox-only-1!"
+SAMPLE_PASSWORD = "Sandbox-only-1!"
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class SampleUser:
     name: str
     group: str | None = None
     customer_id: str | None = None
+    tenant_id: str = TENANT_ID
 
     @property
     def email(self) -> str:
@@ -41,7 +42,8 @@ def sample_users(customer_id: str) -> tuple[SampleUser, ...]:
 def seed_before_deploy(aws_port: int) -> None:
     """The Stripe credentials and the sender's identity, which the stacks take as given."""
     aws_client("secretsmanager", aws_port).create_secret(
-        Name=STRIPE_SECRET_ID, SecretString=json.dumps({"api_key": API_KEY})
+        Name=STRIPE_SECRET_ID,
+        SecretString=json.dumps({"api_key": API_KEY, "signing_secret": SIGNING_SECRET}),
     )
     aws_client("sesv2", aws_port).create_email_identity(EmailIdentity=MAIL_FROM)
 
@@ -65,7 +67,7 @@ def _create(cognito: "CognitoIdentityProviderClient", pool_id: str, user: Sample
     attributes = {
         "email": user.email,
         "email_verified": "true",
-        "custom:tenant_id": TENANT_ID,
+        "custom:tenant_id": user.tenant_id,
         **({"custom:customer_id": user.customer_id} if user.customer_id else {}),
     }
     cognito.admin_create_user(
@@ -75,7 +77,7 @@ def _create(cognito: "CognitoIdentityProviderClient", pool_id: str, user: Sample
         UserAttributes=[{"Name": name, "Value": value} for name, value in attributes.items()],
     )
     cognito.admin_set_user_password(
-        UserPoolId=pool_id, Username=user.email, Password=_PASSWORD, Permanent=True
+        UserPoolId=pool_id, Username=user.email, Password=SAMPLE_PASSWORD, Permanent=True
     )
     if user.group is not None:
         cognito.admin_add_user_to_group(
@@ -90,6 +92,6 @@ def _id_token(
         UserPoolId=pool_id,
         ClientId=client_id,
         AuthFlow="ADMIN_USER_PASSWORD_AUTH",
-        AuthParameters={"USERNAME": user.email, "PASSWORD": _PASSWORD},
+        AuthParameters={"USERNAME": user.email, "PASSWORD": SAMPLE_PASSWORD},
     )
     return signed_in["AuthenticationResult"]["IdToken"]

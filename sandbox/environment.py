@@ -15,6 +15,7 @@ from sandbox.api_client import Api
 from sandbox.aws import REGION, endpoint, start_aws
 from sandbox.aws_seed import (
     MAIL_FROM,
+    SAMPLE_PASSWORD,
     STRIPE_SECRET_ID,
     SampleUser,
     create_users,
@@ -26,6 +27,7 @@ from sandbox.deploy import Deployment, deploy, required
 from sandbox.function_logs import save_function_logs
 from sandbox.interrupts import undisturbed
 from sandbox.mail import mail_url
+from sandbox.mail_gateway import MailGateway
 from sandbox.outputs import Outputs
 from sandbox.runtime import stage_functions
 from sandbox.stripe_seed import (
@@ -55,6 +57,7 @@ def _say_nothing(_step: str) -> None:
 class _Deployed:
     aws_port: int
     stripe: StripeSandbox
+    mail: MailGateway
     stack_outputs: dict[str, str]
     users: tuple[SampleUser, ...]
     subscriber: Subscriber
@@ -84,6 +87,7 @@ class Sandbox:
             self.outputs = self.sign_in_again()
             self.api = Api(self.outputs.api_url, self.outputs.api_host_header, self.outputs.tokens)
             self._undo.callback(self.api.close)
+            self._send_notices()
             self._undo.callback(self._save_logs)
         except BaseException:
             self._close()
@@ -108,6 +112,11 @@ class Sandbox:
         return self._deployed.stripe
 
     @property
+    def mail(self) -> MailGateway:
+        """The mail service's switches: what it loses, and what it tells."""
+        return self._deployed.mail
+
+    @property
     def aws_port(self) -> int:
         return self._deployed.aws_port
 
@@ -128,6 +137,9 @@ class Sandbox:
         return Outputs(
             api_url=endpoint(self.aws_port),
             api_host_header=_api_host(required(stacks, "ApiUrl"), self.aws_port),
+            console_url=required(stacks, "ConsoleUrl"),
+            sign_in_names={user.name: user.email for user in self._deployed.users},
+            sign_in_password=SAMPLE_PASSWORD,
             aws_endpoint=endpoint(self.aws_port),
             aws_region=REGION,
             stripe_url=self.stripe.url,
@@ -150,6 +162,11 @@ class Sandbox:
             tokens=sign_in(self.aws_port, pool_id, client_id, self._deployed.users),
         )
 
+    def _send_notices(self) -> None:
+        """Gives Stripe the address for its notices, as an operator does once at its dashboard."""
+        url = f"{self.outputs.api_url}/notices/stripe"
+        self.stripe.send_notices_to(url, self.outputs.api_host_header)
+
     def _save_logs(self) -> None:
         """Never stands in the way of stopping: the AWS may be what broke."""
         try:
@@ -161,8 +178,11 @@ class Sandbox:
 
     def _build(self, undo: ExitStack) -> _Deployed:
         self._report("Starting the embedded AWS and the Stripe sandbox")
-        aws = start_aws(self._directory)
+        mail = MailGateway()
+        undo.callback(mail.stop)
+        aws = start_aws(self._directory, mail.url)
         undo.callback(aws.stop)
+        mail.forward_to(aws.port)
         # A fault may kill function workers; those are the only processes below the AWS server.
         stripe = start_stripe(self._directory, killable_below=aws.pid)
         undo.callback(stripe.stop)
@@ -176,7 +196,7 @@ class Sandbox:
         self._report("Starting function environments")
         warm_functions(aws.port)
         return _Deployed(
-            aws.port, stripe, stack_outputs, users, subscriber, int(time.time() * 1000)
+            aws.port, stripe, mail, stack_outputs, users, subscriber, int(time.time() * 1000)
         )
 
     def _deploy(self, aws_port: int, stripe_url: str) -> dict[str, str]:
@@ -185,6 +205,7 @@ class Sandbox:
             "sandbox": "true",
             "functions_path": str(staged),
             "stripe_api_base": stripe_url,
+            "sign_in_url": endpoint(aws_port),
             "stripe_secret_id": STRIPE_SECRET_ID,
             "mail_from": MAIL_FROM,
         }

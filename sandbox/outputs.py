@@ -15,6 +15,15 @@ class Outputs(BaseModel):
     api_url: str
     """Send requests here, with the header `Host: <api_host_header>`."""
     api_host_header: str
+    console_url: str
+    """The recovery console, for a browser on this machine: browsers know the name by themselves."""
+
+    sign_in_names: dict[str, str]
+    """What the sample users sign in with on the pages, by user: agent, customer, operator."""
+
+    sign_in_password: str
+    """That of every sample user; it opens nothing but a sandbox."""
+
     aws_endpoint: str
     aws_region: str
     stripe_url: str

@@ -1,4 +1,4 @@
-"""`python -m sandbox status|view|act|packet RUN_ID`: one run of a running sandbox, by its API.
+"""`python -m sandbox reviews`, and `status|view|act|packet RUN_ID`: a running sandbox by its API.
 
 Each command signs in as the one whose reading it is: the customer, the operator, the agent.
 """
@@ -6,6 +6,7 @@ Each command signs in as the one whose reading it is: the customer, the operator
 import json
 from argparse import ArgumentParser, Namespace, _SubParsersAction
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -16,18 +17,24 @@ from sandbox.api_client import Api
 from sandbox.errors import SandboxError
 from sandbox.outputs import OUTPUTS_FILE, Outputs
 
+REVIEWS = "reviews"
 COMMANDS = {
+    REVIEWS: "the runs that wait for a person, longest waiting first",
     "status": "what the customer is told",
     "view": "what an operator sees and may do",
     "act": "do one of these, on the view as it is now or as it was seen",
     "packet": "what an agent's model is told on resume",
 }
+# A thousand runs; more than these nobody reads from a terminal.
+MAX_PAGES = 50
 
 
 def add_run_commands(commands: "_SubParsersAction[ArgumentParser]") -> None:
-    """Adds the four commands with their arguments."""
+    """Adds the commands with their arguments."""
     for name, summary in COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary.capitalize())
+        if name == REVIEWS:
+            continue
         command.add_argument("run_id")
         if name == "act":
             command.add_argument("action", help="its name, as `view` lists it")
@@ -41,11 +48,13 @@ def add_run_commands(commands: "_SubParsersAction[ArgumentParser]") -> None:
 def run_command(arguments: Namespace, console: Console) -> int:
     """0 when the API did what was asked, 1 when it refused. Raises SandboxError without a sandbox.
 
-    What it answers goes to standard output: lines for `view` and `act`, JSON for the others.
+    What it answers goes to standard output: lines for an operator, JSON for the others.
     """
     outputs = read_outputs()
     api = Api(outputs.api_url, outputs.api_host_header, outputs.tokens)
     try:
+        if arguments.command == REVIEWS:
+            return _list_reviews(api, console)
         return _show(_ask(api, arguments), arguments.command, console)
     except httpx.TransportError as trouble:
         raise SandboxError(f"the sandbox at {outputs.api_url} gives no answer: {trouble}") from None
@@ -84,11 +93,50 @@ def _ask(api: Api, arguments: Namespace) -> httpx.Response:
     return api.call("operator", "POST", f"{path}/actions", chosen)
 
 
+def _list_reviews(api: Api, console: Console) -> int:
+    cursor: str | None = ""
+    for _ in range(MAX_PAGES):
+        answer = api.call("operator", "GET", f"/reviews?cursor={cursor}" if cursor else "/reviews")
+        if not answer.is_success:
+            return _refused(answer, console)
+        page = answer.json()
+        for review in page["reviews"]:
+            for line in _review_lines(review):
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return 0
+    console.print(f"More than {MAX_PAGES} pages wait; these waited longest", style="bold")
+    return 0
+
+
+def _review_lines(review: Mapping[str, Any]) -> list[str]:
+    since = datetime.fromtimestamp(review["waiting_since_ms"] / 1000, UTC)
+    known = [
+        f"{words}: {', '.join(review[name])}"
+        for name, words in (
+            ("unknown", "unknown"),
+            ("contrary", "refused or differs"),
+            ("confirmed", "confirmed"),
+        )
+        if review[name]
+    ]
+    return [
+        f"{review['run_id']}  {review['amount']}  waits since {since:%Y-%m-%d %H:%M:%S} UTC",
+        f"  {review['reason']}",
+        *(f"  {line}" for line in known),
+    ]
+
+
+def _refused(answer: httpx.Response, console: Console) -> int:
+    refusal = f"{answer.status_code} {answer.text}"
+    console.print(refusal, style="bold red", markup=False, soft_wrap=True)
+    return 1
+
+
 def _show(answer: httpx.Response, command: str, console: Console) -> int:
     if not answer.is_success:
-        refusal = f"{answer.status_code} {answer.text}"
-        console.print(refusal, style="bold red", markup=False, soft_wrap=True)
-        return 1
+        return _refused(answer, console)
     if command in ("view", "act"):
         _show_view(answer.json(), console)
     else:

@@ -14,6 +14,7 @@ from sandbox.processes import Server, start_server
 from sandbox.surroundings import child_environment
 
 API_KEY = "sk_test_sandbox"
+SIGNING_SECRET = "whsec_sandbox"
 _TIMEOUT_SECONDS = 30.0
 _PROBE_TIMEOUT_SECONDS = 2.0
 _IMPORT_ROOT = Path(__file__).parents[1]
@@ -57,12 +58,30 @@ class StripeSandbox:
         """Shows the fields on the object from now on, a refund's later `status` for instance."""
         self._call("POST", f"objects/{object_id}", fields)
 
+    def change_at_dashboard(self, path: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """What a person at the dashboard writes: unseen by log and faults, and told by a notice."""
+        return self._call("POST", f"dashboard/{path}", params)
+
+    def send_notices_to(self, url: str, host_header: str) -> None:
+        """Sends signed notices of every change there, from now on."""
+        endpoint = {"url": url, "host": host_header, "secret": SIGNING_SECRET}
+        self._call("POST", "endpoint", endpoint)
+
+    def arm_notice(self, script: Mapping[str, Any]) -> None:
+        """Adds one fault of notices to the script, as `POST /_sandbox/notices` takes it."""
+        self._call("POST", "notices", script)
+
+    def notices(self) -> list[dict[str, Any]]:
+        """The notices sent or dropped, oldest first, with the statuses they were answered with."""
+        sent: list[dict[str, Any]] = self._call("GET", "notices")["sent"]
+        return sent
+
     def release_held(self) -> None:
         """Lets every request that a fault holds go on."""
         self._call("POST", "release")
 
     def reset(self) -> None:
-        """Forgets script, log, keys and clock; customers, charges and refunds stay."""
+        """Forgets scripts, log, keys and clock; customers, charges and refunds stay."""
         self._call("POST", "reset")
 
     def stop(self) -> None:

@@ -49,6 +49,8 @@ def _describe(console: Console, outputs: Outputs, shown: Path) -> None:
     console.rule("The sandbox is up; Ctrl-C ends it")
     for name, value in (
         ("API", f"{outputs.api_url}  with header  Host: {outputs.api_host_header}"),
+        ("Console", outputs.console_url),
+        ("Sign in", f"{outputs.sign_in_names['operator']}  {outputs.sign_in_password}"),
         ("AWS", outputs.aws_endpoint),
         ("Stripe", f"{outputs.stripe_url}  faults: POST {outputs.stripe_control_url}/faults"),
         ("Mail", outputs.mail_url),

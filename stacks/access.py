@@ -1,6 +1,6 @@
 """Permissions by purpose, each naming its actions. No grant of the library: those are wider."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from aws_cdk import ArnFormat, Stack
@@ -11,6 +11,7 @@ from ledger.contract import Need, ProviderContract
 from stacks.deployment import Deployment
 
 DUE_INDEX = "due"
+REVIEW_INDEX = "review"
 
 READ_RUN = ("dynamodb:GetItem", "dynamodb:Query")
 # A transaction is allowed by the actions it consists of, and every change is made of conditional
@@ -42,8 +43,12 @@ def change_runs(table: ITable) -> Access:
 
 def find_due(table: ITable) -> Access:
     """Return the right to read the index that nominates what is due."""
-    index = f"{table.table_arn}/index/{DUE_INDEX}"
-    return Access((PolicyStatement(actions=["dynamodb:Query"], resources=[index]),), {})
+    return _index(table, DUE_INDEX)
+
+
+def find_reviews(table: ITable) -> Access:
+    """Return the right to read the index that nominates what waits for a person."""
+    return _index(table, REVIEW_INDEX)
 
 
 def start_executions(stack: Stack, deployment: Deployment) -> Access:
@@ -88,11 +93,13 @@ def ask_providers(
     stack: Stack, deployment: Deployment, contracts: Iterable[ProviderContract]
 ) -> Access:
     """Return what a function needs that only reads what providers hold."""
-    read_only = (
-        contract.model_copy(update={"needs": contract.needs - ONLY_TO_WRITE})
-        for contract in contracts
-    )
-    return call_providers(stack, deployment, read_only)
+    return call_providers(stack, deployment, only_read(contracts))
+
+
+def only_read(contracts: Iterable[ProviderContract]) -> Iterator[ProviderContract]:
+    """Yield the contracts without the needs that only a write has."""
+    for contract in contracts:
+        yield contract.model_copy(update={"needs": contract.needs - ONLY_TO_WRITE})
 
 
 def join(*accesses: Access) -> Access:
@@ -105,6 +112,11 @@ def join(*accesses: Access) -> Access:
         environment,
         tuple(found for access in accesses for found in access.accepted),
     )
+
+
+def _index(table: ITable, name: str) -> Access:
+    index = f"{table.table_arn}/index/{name}"
+    return Access((PolicyStatement(actions=["dynamodb:Query"], resources=[index]),), {})
 
 
 def _ledger(table: ITable, actions: Iterable[str]) -> Access:
@@ -135,11 +147,15 @@ def _stripe_secret(stack: Stack, deployment: Deployment) -> Access:
 def _send_mail(stack: Stack, deployment: Deployment) -> Access:
     # SES checks the verified identity, which is the address or its whole domain.
     domain = deployment.mail_from.rpartition("@")[2]
-    names = {f"identity/{deployment.mail_from}", f"identity/{domain}"}
-    environment = {"MAIL_FROM": deployment.mail_from}
-    if deployment.mail_configuration_set:
-        names.add(f"configuration-set/{deployment.mail_configuration_set}")
-        environment["MAIL_CONFIGURATION_SET"] = deployment.mail_configuration_set
+    names = {
+        f"configuration-set/{deployment.configuration_set}",
+        f"identity/{deployment.mail_from}",
+        f"identity/{domain}",
+    }
+    environment = {
+        "MAIL_CONFIGURATION_SET": deployment.configuration_set,
+        "MAIL_FROM": deployment.mail_from,
+    }
     send = PolicyStatement(
         actions=["ses:SendEmail"],
         resources=[

@@ -5,7 +5,14 @@ from collections.abc import Mapping
 from typing import NamedTuple, cast
 
 from aws_cdk import CfnOutput, RemovalPolicy, Stack
-from aws_cdk.aws_apigatewayv2 import CfnStage, HttpApi, HttpMethod, HttpStage, ThrottleSettings
+from aws_cdk.aws_apigatewayv2 import (
+    CfnStage,
+    HttpApi,
+    HttpMethod,
+    HttpNoneAuthorizer,
+    HttpStage,
+    ThrottleSettings,
+)
 from aws_cdk.aws_apigatewayv2_authorizers import HttpUserPoolAuthorizer
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from aws_cdk.aws_dynamodb import ITable
@@ -17,14 +24,17 @@ from stacks.access import (
     Access,
     ask_providers,
     change_runs,
+    find_reviews,
     join,
     read_runs,
     ring_doorbells,
     start_executions,
 )
+from stacks.acknowledge import acknowledge
 from stacks.code_asset import door_code
 from stacks.deployment import Deployment
 from stacks.function import LOG_RETENTION, LedgerFunction
+from stacks.pages import CONSOLE_PATH, add_pages, limit_pages
 from stacks.sign_in import SignIn
 
 # Above any answer of ours, below API Gateway's own 30 s: a cold start still ends in our words.
@@ -56,6 +66,8 @@ class Route(NamedTuple):
     path: str
     access: Access
     timeout_seconds: int = FUNCTION_TIMEOUT_SECONDS
+    open_because: str = ""
+    """Why the route asks for no token, where it does not."""
 
 
 class ApiStack(Stack):
@@ -70,7 +82,7 @@ class ApiStack(Stack):
         contracts: Mapping[str, ProviderContract],
         table: ITable,
     ) -> None:
-        """Add the API. Every route asks for a signed token of the user pool."""
+        """Add the API. A route asks for a signed token of the user pool unless it says why not."""
         super().__init__(scope, construct_id, description="Recovery ledger: the API")
         self._deployment = deployment
         sign_in = SignIn(self, "SignIn", deployment=deployment)
@@ -84,8 +96,12 @@ class ApiStack(Stack):
             ),
         )
         self._add_routes(api, self._routes(table, contracts))
+        pages = add_pages(self, api, deployment, sign_in)
+        sign_in.return_to(api.api_endpoint, leave_to=CONSOLE_PATH)
         stage = self._stage(api)
+        limit_pages(stage, pages)
         CfnOutput(self, "ApiUrl", value=stage.url)
+        CfnOutput(self, "ConsoleUrl", value=f"{api.api_endpoint}{CONSOLE_PATH}")
         CfnOutput(self, "UserPoolId", value=sign_in.pool.user_pool_id)
         CfnOutput(self, "UserPoolClientId", value=sign_in.client.user_pool_client_id)
 
@@ -118,6 +134,7 @@ class ApiStack(Stack):
                 join(change_runs(table), ring_doorbells(self, self._deployment)),
             ),
             *self._operator_routes(table, contracts),
+            self._notice_route(table, contracts),
             Route(
                 "ResumePacket",
                 "api.resume_packet.handler",
@@ -131,6 +148,20 @@ class ApiStack(Stack):
         self, table: ITable, contracts: Mapping[str, ProviderContract]
     ) -> list[Route]:
         return [
+            Route(
+                "ListReviews",
+                "api.list_reviews.handler",
+                HttpMethod.GET,
+                "/reviews",
+                join(read_runs(table), find_reviews(table)),
+            ),
+            Route(
+                "CustomerWords",
+                "api.customer_words.handler",
+                HttpMethod.GET,
+                "/runs/{run_id}/customer-words",
+                read_runs(table),
+            ),
             Route(
                 "OperatorView",
                 "api.operator_view.handler",
@@ -153,23 +184,43 @@ class ApiStack(Stack):
             ),
         ]
 
+    def _notice_route(self, table: ITable, contracts: Mapping[str, ProviderContract]) -> Route:
+        return Route(
+            "StripeNotice",
+            "events.stripe_notice.handler",
+            HttpMethod.POST,
+            "/notices/stripe",
+            join(
+                change_runs(table),
+                start_executions(self, self._deployment),
+                # A notice only makes us read.
+                ask_providers(self, self._deployment, contracts.values()),
+            ),
+            ACT_TIMEOUT_SECONDS,
+            open_because="Stripe has no token; it signs what it sends, which the function checks.",
+        )
+
     def _add_routes(self, api: HttpApi, routes: list[Route]) -> None:
-        code = door_code(self._deployment, "api")
+        packages = {route.handler.partition(".")[0] for route in routes}
+        code = {package: door_code(self._deployment, package) for package in sorted(packages)}
         for route in routes:
             function = LedgerFunction(
                 self,
                 route.name,
                 deployment=self._deployment,
-                code=code,
+                code=code[route.handler.partition(".")[0]],
                 handler=route.handler,
                 timeout_seconds=route.timeout_seconds,
                 access=route.access,
             )
-            api.add_routes(
+            added = api.add_routes(
+                authorizer=HttpNoneAuthorizer() if route.open_because else None,
                 integration=HttpLambdaIntegration(f"{route.name}Integration", function),
                 methods=[route.method],
                 path=route.path,
             )
+            if route.open_because:
+                acknowledge(added[0], "APIG4", route.open_because)
 
     def _stage(self, api: HttpApi) -> HttpStage:
         stage = HttpStage(

@@ -33,6 +33,11 @@ def door_code(deployment: Deployment, package: str) -> Code:
     return _code(deployment, *_only(*SHARED_PACKAGES, "workflows", package))
 
 
+def page_code(deployment: Deployment) -> Code:
+    """Return the pages with the function that serves them, and nothing of the ledger."""
+    return _code(deployment, *_only("console"))
+
+
 def _only(*packages: str) -> tuple[str, ...]:
     # The sandbox adds a bootstrap file, which starts Lambda's own runtime client.
     return ("/*", "!/bootstrap", *(f"!/{package}" for package in packages))

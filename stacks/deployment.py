@@ -16,6 +16,9 @@ class Deployment:
     mail_from: str
     stripe_secret_id: str
     stripe_api_base: str | None = None
+    sign_in_url: str | None = None
+    """Where people sign in, when it is not the user pool's own pages."""
+
     mail_configuration_set: str | None = None
     functions_path: str = "functions"
     layer_path: str = ".build/layer"
@@ -36,11 +39,17 @@ class Deployment:
             mail_from=required("mail_from"),
             stripe_secret_id=required("stripe_secret_id"),
             stripe_api_base=node.try_get_context("stripe_api_base"),
+            sign_in_url=node.try_get_context("sign_in_url"),
             mail_configuration_set=node.try_get_context("mail_configuration_set"),
             functions_path=node.try_get_context("functions_path") or cls.functions_path,
             layer_path=node.try_get_context("layer_path") or cls.layer_path,
             sandbox=str(node.try_get_context("sandbox")).lower() == "true",
         )
+
+    @property
+    def configuration_set(self) -> str:
+        """Return the SES configuration set that receipts are sent with: the named one, or ours."""
+        return self.mail_configuration_set or f"{self.name}-receipts"
 
     def state_machine_name(self, workflow: str, number: int) -> str:
         """Return the name that a workflow version's executions are found under."""

@@ -12,7 +12,7 @@ from aws_cdk.aws_dynamodb import (
 )
 from constructs import Construct
 
-from stacks.access import DUE_INDEX
+from stacks.access import DUE_INDEX, REVIEW_INDEX
 
 # The longest that DynamoDB offers: a fault in our own writes may be noticed late.
 RECOVERY_PERIOD_DAYS = 35
@@ -44,5 +44,13 @@ class LedgerStack(Stack):
             partition_key=Attribute(name="due_shard", type=AttributeType.STRING),
             projection_type=ProjectionType.KEYS_ONLY,
             sort_key=Attribute(name="due_at_ms", type=AttributeType.NUMBER),
+        )
+        # Sparse: an entry is written when a run goes to review or leaves it, and at no other time,
+        # so one partition for each tenant is far below its 1,000 writes a second.
+        self.table.add_global_secondary_index(
+            index_name=REVIEW_INDEX,
+            partition_key=Attribute(name="review_tenant", type=AttributeType.STRING),
+            projection_type=ProjectionType.KEYS_ONLY,
+            sort_key=Attribute(name="review_since_ms", type=AttributeType.NUMBER),
         )
         CfnOutput(self, "LedgerTableName", value=self.table.table_name)

@@ -1,6 +1,7 @@
-"""What picks a run up when its own execution cannot: status events and the scheduled sweeper."""
+"""What picks a run up when its own execution cannot: events of others, and the sweeper."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from aws_cdk import Duration, Stack
 from aws_cdk.aws_dynamodb import ITable
@@ -26,20 +27,39 @@ from stacks.deployment import Deployment
 from stacks.function import LedgerFunction
 
 ENDED_WITHOUT_SUCCESS = ("ABORTED", "FAILED", "TIMED_OUT")
+# The names under which EventBridge hands on the events that the configuration set publishes.
+MAIL_EVENTS = (
+    "Email Bounced",
+    "Email Complaint Received",
+    "Email Delivered",
+    "Email Rejected",
+    "Email Sent",
+)
 # EventBridge's finest rate. A lost event is noticed by the sweeper after at most this.
 SWEEP_INTERVAL_MINUTES = 1
 # Ends before the next sweep begins, so that sweeps do not pile up.
 SWEEPER_TIMEOUT_SECONDS = 55
 STATUS_TIMEOUT_SECONDS = 30
-# After an hour the sweeper has long seen the same run.
+# After an hour the sweeper has long seen the same run; an event about mail is kept for a person.
 EVENT_AGE_MAX_HOURS = 1
 EVENT_RETRIES_MAX = 2
 # SQS's longest: an event nobody could handle waits for a person, over a holiday too.
 DEAD_LETTER_DAYS = 14
 
 
+class Watched(NamedTuple):
+    """Events of one kind, the function that handles them, and the names of what this takes."""
+
+    function: str
+    handler: str
+    rule: str
+    description: str
+    pattern: EventPattern
+    dead_letters: str
+
+
 class RecoveryStack(Stack):
-    """Status events and the sweeper, each harmless if it comes twice or never."""
+    """Status events, mail events and the sweeper, each harmless if it comes twice or never."""
 
     def __init__(
         self,
@@ -50,12 +70,12 @@ class RecoveryStack(Stack):
         contracts: Mapping[str, ProviderContract],
         table: ITable,
     ) -> None:
-        """Add both ways of recovery, for every state machine of ``deployment``."""
+        """Add these ways of recovery, for every state machine of ``deployment``."""
         super().__init__(scope, construct_id, description="Recovery ledger: recovery of runs")
         self._deployment = deployment
-        self._code = door_code(deployment, "reconciler")
         restart = join(change_runs(table), start_executions(self, deployment))
         self._watch_executions(restart)
+        self._watch_mail(restart)
         self._sweep(
             join(
                 restart,
@@ -66,9 +86,53 @@ class RecoveryStack(Stack):
         )
 
     def _watch_executions(self, access: Access) -> None:
+        self._watch(
+            Watched(
+                function="ExecutionStatus",
+                handler="reconciler.execution_status.handler",
+                rule="ExecutionEnded",
+                description="Executions of this deployment that ended without success",
+                pattern=EventPattern(
+                    source=["aws.states"],
+                    detail_type=["Step Functions Execution Status Change"],
+                    detail={
+                        "status": list(ENDED_WITHOUT_SUCCESS),
+                        "stateMachineArn": Match.prefix(
+                            self._deployment.state_machine_arn_prefix(self)
+                        ),
+                    },
+                ),
+                dead_letters="UnhandledStatusEvents",
+            ),
+            access,
+        )
+
+    def _watch_mail(self, access: Access) -> None:
+        self._watch(
+            Watched(
+                function="MailEvent",
+                handler="events.mail_event.handler",
+                rule="MailTold",
+                description="What the mail service tells of this deployment's mail",
+                pattern=EventPattern(
+                    source=["aws.ses"],
+                    detail_type=list(MAIL_EVENTS),
+                    detail={
+                        "mail": {
+                            "tags": {"ses:configuration-set": [self._deployment.configuration_set]}
+                        }
+                    },
+                ),
+                dead_letters="UnhandledMailEvents",
+            ),
+            access,
+        )
+
+    def _watch(self, watched: Watched, access: Access) -> None:
+        """Hand events of one kind to their function; keep what it cannot be handed or handle."""
         dead_letters = Queue(
             self,
-            "UnhandledStatusEvents",
+            watched.dead_letters,
             encryption=QueueEncryption.SQS_MANAGED,
             enforce_ssl=True,
             retention_period=Duration.days(DEAD_LETTER_DAYS),
@@ -76,10 +140,10 @@ class RecoveryStack(Stack):
         acknowledge(dead_letters, "SQS3", "This queue is itself where undeliverable events end.")
         function = LedgerFunction(
             self,
-            "ExecutionStatus",
+            watched.function,
             deployment=self._deployment,
-            code=self._code,
-            handler="reconciler.execution_status.handler",
+            code=door_code(self._deployment, watched.handler.partition(".")[0]),
+            handler=watched.handler,
             timeout_seconds=STATUS_TIMEOUT_SECONDS,
             access=access,
         )
@@ -91,18 +155,9 @@ class RecoveryStack(Stack):
         )
         Rule(
             self,
-            "ExecutionEnded",
-            description="Executions of this deployment that ended without success",
-            event_pattern=EventPattern(
-                source=["aws.states"],
-                detail_type=["Step Functions Execution Status Change"],
-                detail={
-                    "status": list(ENDED_WITHOUT_SUCCESS),
-                    "stateMachineArn": Match.prefix(
-                        self._deployment.state_machine_arn_prefix(self)
-                    ),
-                },
-            ),
+            watched.rule,
+            description=watched.description,
+            event_pattern=watched.pattern,
             targets=[
                 LambdaFunction(
                     function,
@@ -118,7 +173,7 @@ class RecoveryStack(Stack):
             self,
             "Sweeper",
             deployment=self._deployment,
-            code=self._code,
+            code=door_code(self._deployment, "reconciler"),
             handler="reconciler.sweeper.handler",
             timeout_seconds=SWEEPER_TIMEOUT_SECONDS,
             access=access,

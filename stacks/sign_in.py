@@ -1,17 +1,25 @@
 """Who may call the API: a user pool whose attributes the users themselves cannot set."""
 
-from aws_cdk import Duration, RemovalPolicy
+from typing import cast
+
+from aws_cdk import Duration, Fn, RemovalPolicy, Stack
 from aws_cdk.aws_cognito import (
     AccountRecovery,
     AuthFlow,
+    CfnUserPoolClient,
     ClientAttributes,
+    CognitoDomainOptions,
     Mfa,
     MfaSecondFactor,
+    OAuthFlows,
+    OAuthScope,
+    OAuthSettings,
     PasswordPolicy,
     SignInAliases,
     StringAttribute,
     UserPool,
     UserPoolClient,
+    UserPoolClientIdentityProvider,
 )
 from constructs import Construct
 
@@ -22,6 +30,8 @@ GROUPS = ("agents", "operators")
 PASSWORD_LENGTH_MIN = 12
 # A decision about money is made by whoever signed in lately.
 TOKEN_MINUTES = 60
+# Where the sign-in pages send people back to, with a code that only the asking page can redeem.
+RETURN_PATH = "/signed-in"
 
 
 class SignIn(Construct):
@@ -55,6 +65,10 @@ class SignIn(Construct):
         for group in GROUPS:
             self.pool.add_group(group.capitalize(), group_name=group)
         self.client = self._client(deployment)
+        domain_url = self._domain_url(deployment)
+        self.url = deployment.sign_in_url or domain_url
+        """Where people sign in."""
+
         acknowledge(
             self.pool,
             "COG2",
@@ -66,6 +80,23 @@ class SignIn(Construct):
             "Threat protection is in a paid plan, which the account's owner decides on.",
         )
 
+    def return_to(self, origin: str, leave_to: str) -> None:
+        """Let the sign-in pages send people back to the pages at ``origin``, and nowhere else.
+
+        ``leave_to`` is the path they come to when they have signed out.
+        """
+        # Only now: the API, whose address this is, has to know the client first.
+        client = cast(CfnUserPoolClient, self.client.node.default_child)
+        client.callback_ur_ls = [f"{origin}{RETURN_PATH}"]
+        client.logout_ur_ls = [f"{origin}{leave_to}"]
+
+    def _domain_url(self, deployment: Deployment) -> str:
+        # A prefix is one for all accounts of a region: this stack's own id makes it nobody else's.
+        stack_uuid = Fn.select(2, Fn.split("/", Stack.of(self).stack_id))
+        prefix = f"{deployment.name.lower()}-{Fn.select(0, Fn.split('-', stack_uuid))}"
+        options = CognitoDomainOptions(domain_prefix=prefix)
+        return self.pool.add_domain("Domain", cognito_domain=options).base_url()
+
     def _client(self, deployment: Deployment) -> UserPoolClient:
         attributes = ClientAttributes()
         return self.pool.add_client(
@@ -74,7 +105,13 @@ class SignIn(Construct):
             auth_flows=AuthFlow(admin_user_password=True, user_password=True)
             if deployment.sandbox
             else AuthFlow(user_srp=True),
-            disable_o_auth=True,
+            # A code for one page, no token in an address; PKCE in place of a secret, which a page
+            # could not keep.
+            generate_secret=False,
+            o_auth=OAuthSettings(
+                flows=OAuthFlows(authorization_code_grant=True), scopes=[OAuthScope.OPENID]
+            ),
+            supported_identity_providers=[UserPoolClientIdentityProvider.COGNITO],
             enable_token_revocation=True,
             id_token_validity=Duration.minutes(TOKEN_MINUTES),
             prevent_user_existence_errors=True,

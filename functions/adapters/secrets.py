@@ -1,4 +1,4 @@
-"""A provider's API key from AWS Secrets Manager."""
+"""A provider's API key and signing secret from AWS Secrets Manager."""
 
 import json
 from typing import TYPE_CHECKING
@@ -17,7 +17,10 @@ MAX_AGE_MS = 5 * 60 * 1000
 
 
 class ApiKeySecret:
-    """The ``api_key`` of a secret that holds ``{"api_key": "..."}``, kept for a bounded time."""
+    """A secret that holds ``{"api_key": "…", "signing_secret": "…"}``, kept for a bounded time.
+
+    The second signs the provider's notices. Only the function that takes notices needs it.
+    """
 
     def __init__(self, client: "SecretsManagerClient", secret_id: str, clock: Clock) -> None:
         """Read nothing yet."""
@@ -25,13 +28,24 @@ class ApiKeySecret:
         self._secret_id = secret_id
         self._clock = clock
         self._api_key = ""
+        self._signing_secret = ""
         self._read_at_ms: int | None = None
 
     def api_key(self) -> str:
         """Return the key, at most five minutes old. Raises as ``refresh``."""
-        if self._read_at_ms is None or self._clock.now_ms() - self._read_at_ms >= MAX_AGE_MS:
-            return self.refresh()
+        self._keep_fresh()
         return self._api_key
+
+    def signing_secret(self) -> str:
+        """Return the signing secret, at most five minutes old.
+
+        Not read anew for a signature that does not fit: anybody could then make us read it all day.
+        Raises as ``refresh``, and InvariantBroken when none was set.
+        """
+        self._keep_fresh()
+        if not self._signing_secret:
+            raise InvariantBroken('The secret has no "signing_secret"; no notice can be checked.')
+        return self._signing_secret
 
     def refresh(self) -> str:
         """Return the key as it is now, for a provider that no longer knows the old one.
@@ -44,18 +58,25 @@ class ApiKeySecret:
             answer = self._client.get_secret_value(SecretId=self._secret_id)
         except (ClientError, *LOST_ANSWERS) as error:
             raise as_ledger_error(error) from error
-        self._api_key = _api_key(answer.get("SecretString", ""))
+        members = _members(answer.get("SecretString", ""))
+        if not members.get("api_key"):
+            raise InvariantBroken('The secret must be a JSON object with a text "api_key".')
+        self._api_key = members["api_key"]
+        self._signing_secret = members.get("signing_secret", "")
         self._read_at_ms = self._clock.now_ms()
         return self._api_key
 
+    def _keep_fresh(self) -> None:
+        if self._read_at_ms is None or self._clock.now_ms() - self._read_at_ms >= MAX_AGE_MS:
+            self.refresh()
 
-def _api_key(text: str) -> str:
+
+def _members(text: str) -> dict[str, str]:
+    """Return the text members. Raises nothing: a decoding error would carry the secret's text."""
     try:
         document = json.loads(text)
     except ValueError:
-        document = None
-    # Raised here, not in the except block: the decoding error carries the secret's text.
-    key = document.get("api_key") if isinstance(document, dict) else None
-    if not isinstance(key, str) or not key:
-        raise InvariantBroken('The secret must be a JSON object with a text "api_key".')
-    return key
+        return {}
+    if not isinstance(document, dict):
+        return {}
+    return {name: value for name, value in document.items() if isinstance(value, str)}

@@ -7,7 +7,7 @@ person, and a mail that may have gone is never sent again by machine.
 
 import re
 from collections.abc import Mapping
-from typing import Protocol, override
+from typing import NamedTuple, Protocol, override
 
 from ledger.contract import (
     Consistency,
@@ -106,6 +106,33 @@ class Mailer(Protocol):
         """Return the service's message id. Raises ProviderFault."""
 
 
+class MailWord(NamedTuple):
+    """What SES says of a mail: in our terms, and in a word of its own."""
+
+    status: RecordStatus
+    provider_status: str
+
+
+def mail_record(
+    message_id: str,
+    word: MailWord,
+    mark: str | None,
+    bound: Mapping[str, Scalar],
+    params: Mapping[str, object],
+) -> ProviderRecord:
+    """Return what SES holds of a mail: it knows the id, the fields are those of what was sent.
+
+    Raises InvariantBroken when ``params`` are no receipt.
+    """
+    return ProviderRecord(
+        record_id=message_id,
+        status=word.status,
+        provider_status=word.provider_status,
+        mark=mark,
+        fields={"customer_id": bound["customer_id"], **_quoted(params)},
+    )
+
+
 class SesMail(Provider):
     """Mails the receipt of a confirmed refund."""
 
@@ -138,15 +165,7 @@ class SesMail(Provider):
     @override
     def consequence(self, params: Mapping[str, object]) -> dict[str, Scalar]:
         """Return what the text itself quotes, read back out of it."""
-        found = _QUOTED.search(str(params.get("text")))
-        if found is None:
-            raise InvariantBroken("This text quotes no refund.")
-        return {
-            "refund_id": found["refund_id"],
-            # Written with all of the currency's decimals, so the digits are the minor units.
-            "amount_minor": int(found["amount"].replace(".", "")),
-            "currency": found["currency"],
-        }
+        return _quoted(params)
 
     @override
     def authority(self, bound: Mapping[str, Scalar], personal: Mapping[str, str]) -> Authority:
@@ -171,25 +190,30 @@ class SesMail(Provider):
 
     @override
     def call(self, call: ProviderCall) -> ProviderRecord:
-        """Return the accepted mail: SES names it by id, the fields are those of what was sent."""
+        """Return the accepted mail."""
         match call.params:
             case {"subject": str() as subject, "text": str() as text, "tags": dict() as tags}:
                 named = {str(name): str(value) for name, value in tags.items()}
             case _:
                 raise InvariantBroken("These parameters are no mail.")
         message_id = self._mailer.send(call.personal["email"], subject, text, named)
-        return ProviderRecord(
-            record_id=message_id,
-            status=RecordStatus.DONE,
-            provider_status="accepted",
-            mark=named.get("effect_id"),
-            fields={
-                "customer_id": call.bound["customer_id"],
-                **self.consequence(call.params),
-            },
-        )
+        mark = named.get("effect_id")
+        word = MailWord(status=RecordStatus.DONE, provider_status="accepted")
+        return mail_record(message_id, word, mark, call.bound, call.params)
 
     @override
     def look_up(self, call: ProviderCall) -> Findings:
         """Return nothing, and say that nothing could be asked."""
         return Findings(records=(), complete=False)
+
+
+def _quoted(params: Mapping[str, object]) -> dict[str, Scalar]:
+    found = _QUOTED.search(str(params.get("text")))
+    if found is None:
+        raise InvariantBroken("This text quotes no refund.")
+    return {
+        "refund_id": found["refund_id"],
+        # Written with all of the currency's decimals, so the digits are the minor units.
+        "amount_minor": int(found["amount"].replace(".", "")),
+        "currency": found["currency"],
+    }

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict
 
 MARK = "effect_id"
 """The metadata member that ties a Stripe record to one effect of ours."""
+RUN_MARK = "run_id"
+"""The metadata member that says to which run that effect belongs."""
 
 
 class StripeRecord(BaseModel):

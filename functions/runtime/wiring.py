@@ -38,9 +38,28 @@ CLOCK = SystemClock()
 
 def ports() -> Ports:
     """Return the ports of this invocation. Raises InvariantBroken for a missing setting."""
-    settings = _settings()
-    prefix = settings.state_machine_arn_prefix or ""
-    providers = DeployedProviders(settings)
+    return _joined(DeployedProviders(_settings()))
+
+
+def ports_and_stripe() -> tuple[Ports, StripeApi]:
+    """Return the ports, and Stripe for a look at what no effect of ours has named yet.
+
+    Raises as ``ports`` and as ``DeployedProviders.stripe``.
+    """
+    providers = DeployedProviders(_settings())
+    return _joined(providers), providers.stripe()
+
+
+def signing_secret() -> str:
+    """Return what Stripe signs its notices with. Raises RetryLater and InvariantBroken."""
+    secret_id = _settings().stripe_secret_id
+    if secret_id is None:
+        raise InvariantBroken("STRIPE_SECRET_ID is not set; no notice can be checked.")
+    return _api_key(secret_id).signing_secret()
+
+
+def _joined(providers: "DeployedProviders") -> Ports:
+    prefix = _settings().state_machine_arn_prefix or ""
     return Ports(
         store=_store(),
         clock=CLOCK,

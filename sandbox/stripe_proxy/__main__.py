@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator
 from aiohttp import web
 
 from sandbox.ports import LOOPBACK
+from sandbox.stripe_proxy.changes import Changes
 from sandbox.stripe_proxy.clock import Clock
 from sandbox.stripe_proxy.control import Control
 from sandbox.stripe_proxy.faults import FaultScript
 from sandbox.stripe_proxy.gateway import Gateway
 from sandbox.stripe_proxy.holds import Holds
 from sandbox.stripe_proxy.idempotency import KeyStore
+from sandbox.stripe_proxy.notices import Notices
 from sandbox.stripe_proxy.overlay import Overlay
 from sandbox.stripe_proxy.provider import Provider
 from sandbox.stripe_proxy.request_log import RequestLog
@@ -23,8 +25,12 @@ def application(upstream_url: str, killable_below: int | None) -> web.Applicatio
     upstream = Upstream(upstream_url)
     overlay = Overlay()
     clock = Clock()
+    notices = Notices()
+    provider = Provider(upstream, overlay)
+    changes = Changes(provider, notices)
     gateway = Gateway(
-        provider=Provider(upstream, overlay),
+        provider=provider,
+        changes=changes,
         keys=KeyStore(clock),
         faults=FaultScript(),
         log=RequestLog(),
@@ -34,12 +40,12 @@ def application(upstream_url: str, killable_below: int | None) -> web.Applicatio
     )
 
     async def open_upstream(_app: web.Application) -> AsyncIterator[None]:
-        async with upstream:
+        async with upstream, notices:
             yield
 
     app = web.Application()
     app.cleanup_ctx.append(open_upstream)
-    app.router.add_routes(Control(gateway, overlay).routes())
+    app.router.add_routes(Control(gateway, overlay, notices).routes())
     app.router.add_route("*", "/{path:.*}", gateway.handle)
     return app
 

@@ -8,6 +8,7 @@ from aiohttp import web
 
 from sandbox import kernel
 from sandbox.stripe_proxy.answers import SERVER_ERROR, Answer, error
+from sandbox.stripe_proxy.changes import Changes
 from sandbox.stripe_proxy.clock import Clock
 from sandbox.stripe_proxy.faults import Fault, FaultKind, FaultScript, Fired
 from sandbox.stripe_proxy.holds import Holds
@@ -30,6 +31,7 @@ class Gateway:
     """Handles every request that is not a control."""
 
     provider: Provider
+    changes: Changes
     keys: KeyStore
     faults: FaultScript
     log: RequestLog
@@ -108,6 +110,7 @@ class Gateway:
         executed = await self.provider.execute(
             logged.method, logged.path, logged.query, request.headers, logged.body
         )
+        await self.changes.tell_of_write(logged.method, logged.path, executed)
         return SERVER_ERROR if kind is FaultKind.COMMIT_THEN_500 else executed
 
     async def _kill(self, request: web.Request, fault: Fault, logged: LoggedRequest) -> None:

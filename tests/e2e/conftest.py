@@ -1,6 +1,7 @@
-"""One sandbox for the suite, and a customer with a subscription of their own for each test."""
+"""The shared sandbox, and a customer with a subscription of their own for each test."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -20,12 +21,6 @@ from sandbox.waiting import wait_for
 # Two processors, cold functions and a recovery by the sweeper: far above what is seen.
 PATIENCE_SECONDS = 240.0
 MAX_EVENTS = 1000
-
-
-@pytest.fixture(scope="session")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    with Sandbox(tmp_path_factory.mktemp("sandbox")) as running:
-        yield running
 
 
 @dataclass
@@ -81,7 +76,13 @@ def numbers() -> Iterator[int]:
 
 @pytest.fixture
 def person(sandbox: Sandbox, numbers: Iterator[int]) -> Iterator[Person]:
-    name = f"person{next(numbers)}"
+    with new_person(sandbox, f"person{next(numbers)}") as made:
+        yield made
+
+
+@contextmanager
+def new_person(sandbox: Sandbox, name: str) -> Iterator[Person]:
+    """Yield a customer who can sign in; what was armed at the provider ends with them."""
     email = f"{name}@marker.example"
     subscriber = sandbox.create_subscriber(email)
     outputs = sandbox.outputs

@@ -9,6 +9,19 @@ from tests.infrastructure.templates import Assembly, Template
 
 STACK = "recovery-ledger-api"
 GATEWAY_TIMEOUT_SECONDS = 30
+# Pages that hold no data: people sign in on them.
+PAGES = {
+    f"{method} {path}"
+    for method in ("GET", "HEAD")
+    for path in (
+        "/console",
+        "/console/{file}",
+        "/approve/{run_id}/{approval_id}",
+        "/signed-in",
+    )
+}
+# Who calls these has no token. Of a notice, the function itself checks Stripe's signature.
+OPEN = {"POST /notices/stripe"} | PAGES
 
 
 @pytest.fixture
@@ -27,10 +40,14 @@ def test_the_routes_are_these(template: Template) -> None:
         "GET /runs/{run_id}/view",
         "POST /runs/{run_id}/actions",
         "GET /runs/{run_id}/packet",
+        "GET /reviews",
+        "GET /runs/{run_id}/customer-words",
+        *PAGES,
+        "POST /notices/stripe",
     }
 
 
-def test_every_route_asks_for_a_token_of_the_user_pool(template: Template) -> None:
+def test_every_other_route_asks_for_a_token_of_the_user_pool(template: Template) -> None:
     (authorizer,) = template.resources("AWS::ApiGatewayV2::Authorizer")
     (client,) = template.resources("AWS::Cognito::UserPoolClient")
     properties = template.only("AWS::ApiGatewayV2::Authorizer")["Properties"]
@@ -38,8 +55,37 @@ def test_every_route_asks_for_a_token_of_the_user_pool(template: Template) -> No
     assert properties["AuthorizerType"] == "JWT"
     assert properties["JwtConfiguration"]["Audience"] == [{"Ref": client}]
     for route in template.resources("AWS::ApiGatewayV2::Route").values():
+        if route["Properties"]["RouteKey"] in OPEN:
+            continue
         assert route["Properties"]["AuthorizationType"] == "JWT"
         assert route["Properties"]["AuthorizerId"] == {"Ref": authorizer}
+
+
+def test_only_these_routes_ask_for_no_token(template: Template) -> None:
+    routes = template.resources("AWS::ApiGatewayV2::Route").values()
+
+    assert OPEN == {
+        found["Properties"]["RouteKey"]
+        for found in routes
+        if found["Properties"]["AuthorizationType"] == "NONE"
+    }
+
+
+def test_a_notice_is_checked_by_the_function_that_reads_the_secret(template: Template) -> None:
+    (route,) = (
+        found["Properties"]
+        for found in template.resources("AWS::ApiGatewayV2::Route").values()
+        if found["Properties"]["RouteKey"] == "POST /notices/stripe"
+    )
+    integration = template.resources("AWS::ApiGatewayV2::Integration")[
+        route["Target"]["Fn::Join"][1][1]["Ref"]
+    ]
+    function = template.resources("AWS::Lambda::Function")[
+        integration["Properties"]["IntegrationUri"]["Fn::GetAtt"][0]
+    ]
+
+    assert function["Properties"]["Handler"] == "events.stripe_notice.handler"
+    assert function["Properties"]["Environment"]["Variables"]["STRIPE_SECRET_ID"]
 
 
 def test_nobody_can_change_whose_customer_they_are(template: Template) -> None:

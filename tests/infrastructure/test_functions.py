@@ -11,6 +11,9 @@ from tests.infrastructure.templates import Assembly, text
 
 # Read by Powertools itself.
 POWERTOOLS = {"POWERTOOLS_METRICS_NAMESPACE", "POWERTOOLS_SERVICE_NAME"}
+# Serves files, reads no ledger, and has settings of its own.
+PAGES = "console.serve_page.handler"
+PAGE_SETTINGS = {"SIGN_IN_URL", "USER_POOL_CLIENT_ID"}
 KNOWN = POWERTOOLS | {str(field.alias) for field in Settings.model_fields.values()}
 REQUIRED = {str(field.alias) for field in Settings.model_fields.values() if field.is_required()}
 SECRET_SHAPES = re.compile(r"sk_|rk_|whsec_|AKIA|password|-----BEGIN", re.IGNORECASE)
@@ -35,7 +38,10 @@ def test_the_handler_of_every_function_exists_in_its_code(assembly: Assembly) ->
 def test_a_function_is_told_names_and_addresses_and_never_a_secret(assembly: Assembly) -> None:
     for _, handler, function in assembly.each_function():
         variables = function["Properties"]["Environment"]["Variables"]
-        assert REQUIRED <= set(variables) <= KNOWN, handler
+        if handler == PAGES:
+            assert set(variables) == POWERTOOLS | PAGE_SETTINGS
+        else:
+            assert REQUIRED <= set(variables) <= KNOWN, handler
         for value in variables.values():
             assert not SECRET_SHAPES.search(text(value)), handler
             assert "{{resolve:" not in text(value), handler
@@ -96,5 +102,8 @@ def test_code_is_shipped_without_leftovers(assembly: Assembly) -> None:
         code = assembly.code(template, handler)
         files = [path for path in code.rglob("*") if path.is_file()]
         assert files
-        assert [path for path in files if path.suffix != ".py"] == [], handler
+        other = [path for path in files if path.suffix != ".py"]
+        assert {path.parent.relative_to(code).as_posix() for path in other} == (
+            {"console/static"} if handler == PAGES else set()
+        ), handler
         assert len(files) < len(list((ROOT / "functions").rglob("*.py"))), handler

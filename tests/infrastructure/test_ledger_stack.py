@@ -38,18 +38,22 @@ def test_a_runs_records_share_a_partition(table: dict[str, Any]) -> None:
     ]
 
 
-def test_the_due_index_holds_keys_only_so_that_a_candidate_must_be_read(
+def test_an_index_holds_keys_only_so_that_a_candidate_must_be_read(
     table: dict[str, Any],
 ) -> None:
     assert table["Properties"]["GlobalSecondaryIndexes"] == [
         {
-            "IndexName": "due",
+            "IndexName": name,
             "KeySchema": [
-                {"AttributeName": "due_shard", "KeyType": "HASH"},
-                {"AttributeName": "due_at_ms", "KeyType": "RANGE"},
+                {"AttributeName": partition, "KeyType": "HASH"},
+                {"AttributeName": order, "KeyType": "RANGE"},
             ],
             "Projection": {"ProjectionType": "KEYS_ONLY"},
         }
+        for name, partition, order in (
+            ("due", "due_shard", "due_at_ms"),
+            ("review", "review_tenant", "review_since_ms"),
+        )
     ]
 
 

@@ -22,6 +22,8 @@ EXPECTED = {
     f"{SLICE}.cancel_renewal.handler": CHANGE_RUN | STRIPE,
     f"{SLICE}.issue_refund.handler": CHANGE_RUN | STRIPE,
     f"{SLICE}.send_receipt.handler": CHANGE_RUN | STRIPE | MAIL,
+    "events.mail_event.handler": CHANGE_RUN | START | KEEP_EVENT,
+    "events.stripe_notice.handler": CHANGE_RUN | STRIPE | START,
     "reconciler.execution_status.handler": CHANGE_RUN | START | KEEP_EVENT,
     "reconciler.sweeper.handler": CHANGE_RUN | STRIPE | START | DOORBELL,
     "api.start_run.handler": CHANGE_RUN | STRIPE | START,
@@ -30,6 +32,9 @@ EXPECTED = {
     "api.operator_view.handler": READ_RUN,
     "api.act_on_run.handler": CHANGE_RUN | STRIPE | START,
     "api.resume_packet.handler": READ_RUN,
+    "api.list_reviews.handler": READ_RUN,
+    "api.customer_words.handler": READ_RUN,
+    "console.serve_page.handler": set(),
 }
 
 
@@ -81,8 +86,12 @@ def test_mail_goes_out_in_the_name_of_one_address(assembly: Assembly) -> None:
     )
 
     assert mail["Condition"] == {"StringEquals": {"ses:FromAddress": "refunds@example.com"}}
-    identities = "arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>:identity"
-    assert arns(mail) == [f"{identities}/example.com", f"{identities}/refunds@example.com"]
+    ses = "arn:<AWS::Partition>:ses:<AWS::Region>:<AWS::AccountId>"
+    assert arns(mail) == [
+        f"{ses}:configuration-set/recovery-ledger-receipts",
+        f"{ses}:identity/example.com",
+        f"{ses}:identity/refunds@example.com",
+    ]
 
 
 def test_one_secret_can_be_read(assembly: Assembly) -> None:
@@ -100,15 +109,19 @@ def test_one_secret_can_be_read(assembly: Assembly) -> None:
     }
 
 
-def test_only_the_sweeper_reads_the_due_index(assembly: Assembly) -> None:
+@pytest.mark.parametrize(
+    ("index", "reader"),
+    [("due", "reconciler.sweeper.handler"), ("review", "api.list_reviews.handler")],
+)
+def test_an_index_is_read_by_one_function(assembly: Assembly, index: str, reader: str) -> None:
     readers = {
         handler
         for template, handler, _ in assembly.each_function()
         for statement in template.function_statements(handler)
-        if any(arn.endswith("/index/due") for arn in arns(statement))
+        if any(arn.endswith(f"/index/{index}") for arn in arns(statement))
     }
 
-    assert readers == {"reconciler.sweeper.handler"}
+    assert readers == {reader}
 
 
 def test_executions_of_other_systems_are_out_of_reach(assembly: Assembly) -> None:

@@ -9,12 +9,13 @@ from tests.infrastructure.templates import Assembly
 
 DATA = {"AWS::Cognito::UserPool", "AWS::DynamoDB::Table"}
 STRIPE_API_BASE = "http://127.0.0.1:4242"
+SIGN_IN_URL = "http://127.0.0.1:4566"
 
 
 @pytest.fixture(scope="module")
 def sandbox(synthesize: Synthesize) -> Assembly:
     """The app as the sandbox deploys it."""
-    return synthesize(sandbox="true", stripe_api_base=STRIPE_API_BASE)
+    return synthesize(sandbox="true", stripe_api_base=STRIPE_API_BASE, sign_in_url=SIGN_IN_URL)
 
 
 def as_on_aws(resource: dict[str, Any]) -> dict[str, Any]:
@@ -27,6 +28,7 @@ def as_on_aws(resource: dict[str, Any]) -> dict[str, Any]:
                 properties.pop(name, None)
             environment = dict(properties["Environment"]["Variables"])
             environment.pop("STRIPE_API_BASE", None)
+            environment.pop("SIGN_IN_URL", None)
             properties["Environment"] = environment
         case "AWS::DynamoDB::Table":
             properties.pop("DeletionProtectionEnabled")
@@ -66,6 +68,12 @@ def test_stripe_is_called_on_this_machine(sandbox: Assembly) -> None:
     }
 
     assert bases == {STRIPE_API_BASE}
+
+
+def test_people_sign_in_on_this_machine(sandbox: Assembly) -> None:
+    pages = sandbox.template("recovery-ledger-api").functions()["console.serve_page.handler"]
+
+    assert pages["Properties"]["Environment"]["Variables"]["SIGN_IN_URL"] == SIGN_IN_URL
 
 
 def test_nothing_is_kept(sandbox: Assembly) -> None:

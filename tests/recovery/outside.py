@@ -69,11 +69,7 @@ class Outside:
     def join(self, orchestrator: Orchestrator) -> Ports:
         """Return the ports of a new process, each tapped, with nothing kept from an older one."""
         wrap = self._tap.wrap
-        stripe = StripeLibrary(
-            "sk_test_sample",
-            "https://stripe.invalid",
-            cast("Transport", wrap("stripe", self._send)),
-        )
+        stripe = self.stripe_library()
         directory = StripeCustomers(stripe)
         mailer = SesMailer(cast("SesClient", wrap("ses", self.ses)), "receipts@shop.example", None)
         providers: list[Provider] = [
@@ -93,6 +89,11 @@ class Outside:
             executions=cast("Executions", wrap("executions", orchestrator)),
             doorbell=cast("Doorbell", wrap("doorbell", orchestrator)),
         )
+
+    def stripe_library(self) -> StripeLibrary:
+        """Return Stripe's adapter for a new process, its every request tapped."""
+        send = cast("Transport", self._tap.wrap("stripe", self._send))
+        return StripeLibrary("sk_test_sample", "https://stripe.invalid", send)
 
     def _send(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
         if not self.stripe_reachable:

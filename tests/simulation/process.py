@@ -1,8 +1,9 @@
 """One process: its clock, its randomness, and its ports, each call of which others may precede."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
+from ledger.contract import ProviderContract
 from ledger.effect import Effect
 from ledger.ports import Ports
 from ledger.provider import Provider
@@ -29,6 +30,19 @@ FROZEN_MS = (5_000, 600_000)
 STANDSTILL_MS = (22 * 3_600_000, 30 * 3_600_000)
 
 
+class RefundsReadAgainOnce(StripeRefunds):
+    """Refunds that are read again a day later; each further time would be the same step again."""
+
+    _ONCE = stripe_refunds.CONTRACT.model_copy(
+        update={"rechecks_after_seconds": stripe_refunds.CONTRACT.rechecks_after_seconds[:1]}
+    )
+
+    @property
+    @override
+    def contract(self) -> ProviderContract:
+        return self._ONCE
+
+
 class ProcessDied(BaseException):
     """The process is gone. No handler may keep it alive, so it is no Exception."""
 
@@ -38,7 +52,7 @@ class Adapters(Mapping[str, Provider]):
 
     _MAKERS: Mapping[str, Callable[["Process", Stripe, StripeCustomers], Provider]] = {
         stripe_billing.CONTRACT.provider: lambda _, stripe, __: StripeBilling(stripe),
-        stripe_refunds.CONTRACT.provider: lambda _, stripe, __: StripeRefunds(stripe),
+        stripe_refunds.CONTRACT.provider: lambda _, stripe, __: RefundsReadAgainOnce(stripe),
         ses_mail.CONTRACT.provider: lambda process, _, directory: SesMail(
             Mailer(process), directory
         ),

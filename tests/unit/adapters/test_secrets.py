@@ -17,7 +17,7 @@ class _Vault:
     """Secrets Manager with one secret."""
 
     def __init__(self) -> None:
-        self.text = json.dumps({"api_key": "sk_first"})
+        self.text = json.dumps({"api_key": "sk_first", "signing_secret": "whsec_first"})
 
     def get_secret_value(self, *, SecretId: str) -> dict[str, str]:  # noqa: N803
         assert SecretId == SECRET_ID
@@ -36,7 +36,7 @@ class _World:
         return self.now
 
     def rotate(self) -> None:
-        self.vault.text = json.dumps({"api_key": "sk_second"})
+        self.vault.text = json.dumps({"api_key": "sk_second", "signing_secret": "whsec_second"})
 
 
 def test_given_a_key_when_asked_for_often_then_it_is_read_once() -> None:
@@ -67,6 +67,36 @@ def test_given_a_rotated_key_when_refreshed_then_the_new_one_is_returned_from_th
     assert world.secret.api_key() == "sk_first"
     assert world.secret.refresh() == "sk_second"
     assert world.secret.api_key() == "sk_second"
+
+
+def test_given_both_in_one_secret_when_both_are_asked_for_then_it_is_read_once() -> None:
+    world = _World()
+
+    assert (world.secret.api_key(), world.secret.signing_secret()) == ("sk_first", "whsec_first")
+    assert len(world.client.calls) == 1
+
+
+def test_given_a_rolled_signing_secret_when_the_kept_one_is_too_old_then_it_is_read() -> None:
+    world = _World()
+    world.secret.signing_secret()
+    world.rotate()
+    assert world.secret.signing_secret() == "whsec_first"
+
+    world.now += MAX_AGE_MS
+
+    assert world.secret.signing_secret() == "whsec_second"
+
+
+@pytest.mark.parametrize("more", [{}, {"signing_secret": ""}, {"signing_secret": 5}])
+def test_given_no_signing_secret_when_asked_for_then_loud_and_the_key_still_works(
+    more: dict[str, Any],
+) -> None:
+    world = _World()
+    world.vault.text = json.dumps({"api_key": "sk_first", **more})
+
+    with pytest.raises(InvariantBroken, match="signing_secret"):
+        world.secret.signing_secret()
+    assert world.secret.api_key() == "sk_first"
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,10 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 import api.door
 from api.act_on_run import handler as act_on_run
+from api.customer_words import handler as customer_words
 from api.decide_approval import handler as decide_approval
 from api.get_run import handler as get_run
+from api.list_reviews import handler as list_reviews
 from api.operator_view import handler as operator_view
 from api.resume_packet import handler as resume_packet
 from api.start_run import handler as start_run
@@ -133,6 +135,15 @@ class Gateway:
     def view(self, claims: object = OPERATOR, run_id: str | None = None) -> Answer:
         """``GET /runs/{run_id}/view``."""
         return self.send(operator_view, claims, path=self._path(run_id))
+
+    def reviews(self, claims: object = OPERATOR, cursor: str | None = None) -> Answer:
+        """``GET /reviews``."""
+        query = {} if cursor is None else {"queryStringParameters": {"cursor": cursor}}
+        return self.send(list_reviews, claims, **query)
+
+    def words(self, claims: object = OPERATOR) -> Answer:
+        """``GET /runs/{run_id}/customer-words``."""
+        return self.send(customer_words, claims, path={"run_id": self.run_id})
 
     def packet(self, claims: object = AGENT) -> Answer:
         """``GET /runs/{run_id}/packet``."""

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from api.operator_view import TRAIL_EVENTS
 from ledger.event import EventKind
 from ledger.transitions import EffectState, RunState
+from tests.builders import a_change
 from tests.fakes.stripe import Fault
 from tests.unit.api.gateway import AGENT, CUSTOMER, OPERATOR, STRANGER, Gateway
 
@@ -42,6 +44,37 @@ def test_an_operator_sees_facts_and_offers(gateway: Gateway) -> None:
     assert fresh["consequence"]["writes"] == ["Refund", "Receipt email"]
     assert fresh["consequence"]["moves_money"]
     assert offer_of(answer.body, "resume_from_checkpoint")["refused_because"]
+
+
+def test_the_view_tells_what_led_here(gateway: Gateway) -> None:
+    in_review(gateway)
+
+    answer = gateway.view()
+
+    assert answer.body["amount"] == "USD 79.00"
+    assert answer.body["exponents"] == {"USD": 2}
+    assert answer.body["summary"].startswith("Renewal cancellation sub_1 is confirmed; refund ")
+    asked = [(found["label"], found["amount"]) for found in answer.body["asked"]]
+    assert asked == [("Renewal cancellation", ""), ("Refund", "USD 79.00")]
+    trail = answer.body["trail"]
+    assert [found["sequence"] for found in trail] == [
+        found.sequence for found in gateway.world.events
+    ]
+    assert trail[-1]["sequence"] == answer.body["facts"]["view_version"]
+
+
+def test_of_a_long_trail_the_newest_events_are_shown(gateway: Gateway) -> None:
+    in_review(gateway)
+    ledger = gateway.world.ledger
+    filler = a_change(
+        "filler", expected_sequence=ledger.run.sequence, event_count=60, run=ledger.run
+    )
+    gateway.world.store.commit(filler)
+
+    trail = gateway.view().body["trail"]
+
+    last = gateway.world.ledger.run.sequence
+    assert [event["sequence"] for event in trail] == list(range(last - TRAIL_EVENTS + 1, last + 1))
 
 
 def test_an_action_is_done_once_and_answered_with_the_view_after_it(gateway: Gateway) -> None:

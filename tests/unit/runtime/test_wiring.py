@@ -70,6 +70,41 @@ def test_the_deployed_mail_client_sends_once_and_waits_as_long_as_its_contract()
     )
 
 
+def test_a_function_that_takes_notices_reads_the_secret_beside_the_key() -> None:
+    secret = mock.Mock()
+    secret.signing_secret.return_value = "whsec_wiring"
+    with (
+        mock.patch.object(wiring, "_settings", return_value=Settings.from_environment(FULL)),
+        mock.patch.object(wiring, "_api_key", return_value=secret) as read,
+    ):
+        assert wiring.signing_secret() == "whsec_wiring"
+
+    read.assert_called_once_with("stripe")
+
+
+def test_a_function_without_the_secret_can_check_no_notice() -> None:
+    settings = Settings.from_environment({"LEDGER_TABLE": "ledger"})
+    with (
+        mock.patch.object(wiring, "_settings", return_value=settings),
+        pytest.raises(InvariantBroken, match="STRIPE_SECRET_ID"),
+    ):
+        wiring.signing_secret()
+
+
+def test_notices_are_followed_with_the_stripe_that_the_effects_are_read_with() -> None:
+    joined = providers(**FULL)
+    with (
+        mock.patch.object(wiring, "_settings", return_value=Settings.from_environment(FULL)),
+        mock.patch.object(wiring, "DeployedProviders", return_value=joined),
+        mock.patch.object(wiring, "_store"),
+        mock.patch.object(wiring, "_step_functions"),
+    ):
+        ports, stripe = wiring.ports_and_stripe()
+
+    assert ports.providers is joined
+    assert stripe is joined.stripe()
+
+
 def test_settings_name_what_is_missing() -> None:
     with pytest.raises(ValueError, match="LEDGER_TABLE"):
         Settings.from_environment({})

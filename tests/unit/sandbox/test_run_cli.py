@@ -55,11 +55,20 @@ VIEW: dict[str, Any] = {
         },
     ],
 }
+REVIEW: dict[str, Any] = {
+    "run_id": "run_1",
+    "amount": "USD 79.00",
+    "reason": "refund is [unknown] past its deadline",
+    "waiting_since_ms": 1_767_225_600_000,
+    "confirmed": ["Renewal cancellation sub_1"],
+    "unknown": ["Refund"],
+    "contrary": [],
+}
 OUTPUTS: dict[str, Any] = {
     name: {"agent": "token-agent", "customer": "token-customer", "operator": "token-operator"}
     if name == "tokens"
     else {}
-    if name == "state_machine_arns"
+    if name in ("state_machine_arns", "sign_in_names")
     else 1
     if name == "charge_amount_minor"
     else "http://sandbox.invalid"
@@ -74,6 +83,7 @@ class FakeApi:
         """Stand in for the sandbox that ``outputs`` describes."""
         self.asked: list[tuple[str, str, str, Any]] = []
         self.status = 200
+        self.pages = 1
         self.fault: Exception | None = None
         outputs.write_text(json.dumps(OUTPUTS))
         monkeypatch.setattr(run_cli, "OUTPUTS_FILE", outputs)
@@ -91,7 +101,15 @@ class FakeApi:
         who = request.headers["Authorization"].removeprefix("Bearer token-")
         body = json.loads(request.content) if request.content else None
         self.asked.append((who, request.method, request.url.path, body))
+        if request.url.path == "/reviews":
+            return httpx.Response(self.status, json=self._reviews(request.url.params))
         return httpx.Response(self.status, json=VIEW)
+
+    def _reviews(self, asked: httpx.QueryParams) -> dict[str, Any]:
+        """Return one review on each of ``pages`` pages."""
+        page = int(asked.get("cursor", "1-").partition("-")[0])
+        cursor = f"{page + 1}-next" if page < self.pages else None
+        return {"reviews": [{**REVIEW, "run_id": f"run_{page}"}], "next_cursor": cursor}
 
 
 @pytest.fixture
@@ -165,6 +183,41 @@ def test_what_the_api_answers_is_json_for_programs(capsys: pytest.CaptureFixture
     run("packet", "run_1")
 
     assert json.loads(capsys.readouterr().out) == VIEW
+
+
+def test_what_waits_is_listed_to_its_end_with_what_is_known(
+    fake: FakeApi, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.pages = 3
+
+    assert run("reviews") == 0
+
+    assert [asked[:2] for asked in fake.asked] == [("operator", "GET")] * 3
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[:4] == [
+        "run_1  USD 79.00  waits since 2026-01-01 00:00:00 UTC",
+        "  refund is [unknown] past its deadline",
+        "  unknown: Refund",
+        "  confirmed: Renewal cancellation sub_1",
+    ]
+    assert [line for line in shown if line.startswith("run_3")]
+
+
+def test_a_list_without_end_is_cut_and_said_so(
+    fake: FakeApi, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.pages = 10**6
+
+    assert run("reviews") == 0
+
+    assert len(fake.asked) == run_cli.MAX_PAGES
+    assert "these waited longest" in capsys.readouterr().out
+
+
+def test_a_list_that_is_refused_is_no_success(fake: FakeApi) -> None:
+    fake.status = 403
+
+    assert run("reviews") == 1
 
 
 @pytest.mark.parametrize("command", ["status", "view", "packet"])
