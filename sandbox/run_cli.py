@@ -100,8 +100,11 @@ def _list_reviews(api: Api, console: Console) -> int:
         if not answer.is_success:
             return _refused(answer, console)
         page = answer.json()
-        for review in page["reviews"]:
-            for line in _review_lines(review):
+        unreadable = [
+            f"{run_id}  cannot be read: tell an engineer" for run_id in page["unreadable"]
+        ]
+        for lines in (*map(_review_lines, page["reviews"]), unreadable):
+            for line in lines:
                 console.print(line, markup=False, highlight=False, soft_wrap=True)
         cursor = page["next_cursor"]
         if cursor is None:
@@ -151,11 +154,18 @@ def _show_view(view: Mapping[str, Any], console: Console) -> None:
     for line in (
         f"{facts['run_id']}  {facts['workflow']}  view {facts['view_version']}",
         f"{facts['state']}{reason}",
+        *(f"and since: {also}" for also in facts["review_also"]),
+        *(f"found out since: {label}" for label in facts["settled_in_review"]),
         f"last verified checkpoint: {facts['last_verified_checkpoint']}",
         *(
             f"{effect['label']}: {effect['state']}  {effect['record_id'] or ''}  "
             f"{effect['attempts']} attempts  {effect['effect_id']}"
             for effect in facts["effects"]
+        ),
+        *(
+            f"{effect['label']}: {remark}"
+            for effect in facts["effects"]
+            for remark in effect["remarks"]
         ),
         *(f"{label}: not begun" for label in facts["not_begun"]),
     ):

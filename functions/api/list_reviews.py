@@ -5,12 +5,13 @@ from http import HTTPStatus
 
 from api.door import Request, door
 from api.problem import Response, respond
-from ledger.errors import RequestRefused
+from ledger.errors import InvariantBroken, RequestRefused
 from ledger.idempotency import ID_CHARACTERS
 from ledger.inbox import ReviewSummary, review_summary
 from ledger.ports import Ports
 from ledger.run import RunLedger
 from ledger.store import ReviewPlace
+from runtime.log import log_failure
 from workflows.registry import REGISTRY
 
 # Each is one consistent read; a person takes in no more at a time.
@@ -23,23 +24,36 @@ def list_reviews(ports: Ports, request: Request) -> Response:
     """Return 200 with a page of summaries, longest waiting first, and the cursor of the next.
 
     The index only nominates: every run is read for what it says now, and one that waits no more
-    is left out, so a page may hold few or none and still have a next one. Raises RequestRefused
-    unless an operator asks.
+    is left out, so a page may hold few or none and still have a next one. One that cannot be read
+    is named in ``unreadable`` and hides none of the others. Raises RequestRefused unless an
+    operator asks.
     """
     caller = request.caller
     caller.check_may_list_reviews()
     after = _place_of(request.query.get("cursor"))
     page = ports.store.in_review(caller.tenant_id, PAGE_RUNS, after)
-    read = (ports.store.load(place.run_id) for place in page.places)
+    unreadable: list[str] = []
+    read = [_read(ports, place.run_id, unreadable) for place in page.places]
     own = [found for found in read if found and found.run.tenant_id == caller.tenant_id]
     summaries = [found for found in map(_summary, own) if found]
     return respond(
         HTTPStatus.OK,
         {
             "reviews": [found.model_dump(mode="json") for found in summaries],
+            "unreadable": unreadable,
             "next_cursor": f"{page.next.since_ms}-{page.next.run_id}" if page.next else None,
         },
     )
+
+
+def _read(ports: Ports, run_id: str, unreadable: list[str]) -> RunLedger | None:
+    """Return the run, None when there is none, or when its record is damaged or newer than us."""
+    try:
+        return ports.store.load(run_id)
+    except InvariantBroken as error:
+        log_failure("this run cannot be read", error, run_id=run_id)
+        unreadable.append(run_id)
+        return None
 
 
 def _place_of(cursor: str | None) -> ReviewPlace | None:

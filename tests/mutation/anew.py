@@ -61,7 +61,7 @@ class _Watch:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         known = {item.nodeid: item for item in items}
         quick = [test for test in known if self._seconds.get(test, 0) <= SLOW_SECONDS]
-        items[:] = [known[test] for test in spread(quick, self._seconds)[:MAX_TESTS]]
+        items[:] = [known[test] for test in spread(quick, self._seconds, {})[:MAX_TESTS]]
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         limit_test(self._seconds.get(nodeid, 0))

@@ -8,7 +8,7 @@ import gc
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -44,6 +44,10 @@ class Measured:
             for test, lines in self.lines.items()
             if self.seconds[test] <= SLOW_SECONDS and not wanted.isdisjoint(lines)
         ]
+
+    def way_through(self, test: str, path: str) -> frozenset[int]:
+        """Return the lines of one file that a test runs."""
+        return frozenset(line for file, line in self.lines[test] if file == path)
 
     def imported(self, mutant: Mutant) -> bool:
         """Return whether loading the tests runs the mutant's statement."""
@@ -138,7 +142,10 @@ class LiveSession:
         for function in self._functions[str(mutant.path), mutant.function]:
             function.__code__ = code
         killers = self._killers[mutant.module, mutant.function]
-        ranked = sorted(spread(tests, self.measured.seconds), key=lambda test: -killers[test])
+        path = str(mutant.path)
+        ways = {test: self.measured.way_through(test, path) for test in tests}
+        spread_out = spread(tests, self.measured.seconds, ways)
+        ranked = sorted(spread_out, key=lambda test: -killers[test])
         for item, after in _pairs([self._items[test] for test in ranked[:MAX_TESTS]]):
             limit_test(self.measured.seconds[item.nodeid])
             item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
@@ -147,17 +154,21 @@ class LiveSession:
         return Outcome(Verdict.SURVIVED)
 
 
-def spread(tests: Iterable[str], seconds: Mapping[str, float]) -> list[str]:
-    """Return ``tests`` with the quickest of each file first, then the second of each, and on.
+def spread(
+    tests: Iterable[str], seconds: Mapping[str, float], ways: Mapping[str, Hashable]
+) -> list[str]:
+    """Return ``tests`` with the quickest of each file and of each way first, then the second.
 
-    Tests of one file are alike, and what one of them does not see the next seldom does.
+    Tests of one file, or that go one way through the code, are alike: what one of them does not
+    see the next seldom does.
     """
-    ranks: Counter[str] = Counter()
+    ranks: Counter[Hashable] = Counter()
     placed = []
     for test in sorted(tests, key=lambda test: seconds.get(test, 0.0)):
-        file = test.partition("::")[0]
-        placed.append((ranks[file], seconds.get(test, 0.0), test))
-        ranks[file] += 1
+        file, way = test.partition("::")[0], ways.get(test)
+        rank = min(ranks[file], ranks[way]) if way is not None else ranks[file]
+        placed.append((rank, seconds.get(test, 0.0), test))
+        ranks.update((file, way))
     return [test for _, _, test in sorted(placed)]
 
 

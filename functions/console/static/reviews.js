@@ -36,7 +36,7 @@ async function further(list, more) {
 }
 
 function add(list, more, { body, nowMs }) {
-  list.append(...body.reviews.map((found) => review(found, nowMs)));
+  list.append(...body.reviews.map((found) => review(found, nowMs)), ...body.unreadable.map(damaged));
   more.hidden = body.next_cursor === null;
   more.dataset.cursor = body.next_cursor ?? "";
   if (list.children.length === 0 && more.hidden) {
@@ -61,6 +61,15 @@ function review(found, nowMs) {
       "Customer ", record(found.customer_id), " · ", shown(found.workflow), " · since ",
       moment(found.waiting_since_ms), " · ", element("code", {}, shown(found.run_id)),
     ),
+  );
+}
+
+/** Return a run that waits and whose record cannot be read: an engineer has to look. */
+function damaged(runId) {
+  return element("li", { class: "card review" },
+    element("h2", {}, "This run cannot be read"),
+    element("p", {}, "Its record is damaged, or newer than this console. Tell an engineer."),
+    element("p", { class: "small" }, element("code", {}, shown(runId))),
   );
 }
 

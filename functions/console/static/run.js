@@ -57,6 +57,8 @@ class RunPage {
       runState(found.state),
       found.engineering && element("span", { class: "tag" }, "for engineering"),
       found.review_reason && element("p", {}, element("strong", {}, "Why: "), shown(found.review_reason)),
+      found.review_also?.length > 0 &&
+        element("p", {}, "And since: ", shown(found.review_also.join("; "))),
       found.settled_in_review?.length > 0 &&
         element("p", {}, "Found out since: ", shown(found.settled_in_review.join(", ")), "."),
       button({ class: "quiet" }, () => this.again(), "Look again"),

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ledger.errors import LedgerUnavailable
+from ledger.errors import InvariantBroken, LedgerUnavailable
 from ledger.run import RunLedger
 from ledger.transitions import RunState
 from tests.builders import NOW_MS, a_change, a_run
@@ -98,6 +98,25 @@ def test_an_entry_of_the_index_is_shown_only_as_the_run_itself_still_says(
     monkeypatch.setattr(gateway.world.store, "load", newer)
 
     assert listed(gateway.reviews()) == [waiting]
+
+
+def test_a_run_that_cannot_be_read_is_named_and_hides_none_of_the_others(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, damaged, behind = (put(gateway, number) for number in range(3))
+    load = gateway.world.store.load
+
+    def broken(run_id: str) -> RunLedger | None:
+        if run_id == damaged:
+            raise InvariantBroken("This record cannot be read.")
+        return load(run_id)
+
+    monkeypatch.setattr(gateway.world.store, "load", broken)
+    answer = gateway.reviews()
+
+    assert answer.status == 200
+    assert listed(answer) == [before, behind]
+    assert answer.body["unreadable"] == [damaged]
 
 
 def test_a_run_whose_version_is_gone_is_listed_all_the_same(gateway: Gateway) -> None:

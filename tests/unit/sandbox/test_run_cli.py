@@ -21,6 +21,8 @@ VIEW: dict[str, Any] = {
         "view_version": 12,
         "state": "review",
         "review_reason": "receipt is unknown past its deadline",
+        "review_also": ["refund was made twice"],
+        "settled_in_review": ["Refund"],
         "last_verified_checkpoint": "refund_confirmed",
         "effects": [
             {
@@ -29,6 +31,7 @@ VIEW: dict[str, Any] = {
                 "record_id": None,
                 "attempts": 1,
                 "effect_id": "eff_1",
+                "remarks": ["the provider says bounced"],
             }
         ],
         "not_begun": ["Follow-up"],
@@ -109,7 +112,11 @@ class FakeApi:
         """Return one review on each of ``pages`` pages."""
         page = int(asked.get("cursor", "1-").partition("-")[0])
         cursor = f"{page + 1}-next" if page < self.pages else None
-        return {"reviews": [{**REVIEW, "run_id": f"run_{page}"}], "next_cursor": cursor}
+        return {
+            "reviews": [{**REVIEW, "run_id": f"run_{page}"}],
+            "unreadable": [],
+            "next_cursor": cursor,
+        }
 
 
 @pytest.fixture
@@ -170,6 +177,9 @@ def test_a_view_lists_what_may_be_done_with_its_consequence_and_what_not_with_th
 
     shown = capsys.readouterr().out
     assert "review: receipt is unknown past its deadline" in shown
+    assert "and since: refund was made twice" in shown
+    assert "found out since: Refund" in shown
+    assert "Receipt email: the provider says bounced" in shown
     assert "Follow-up: not begun" in shown
     assert shown.splitlines()[-2:] == [
         "may      send_again --effect eff_1: Sends it. "
