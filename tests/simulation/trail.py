@@ -48,7 +48,20 @@ def check_change(
     change: Change,
 ) -> None:
     """Check numbering, order of states, and that nothing moved without its event."""
-    run_id = after.run.run_id
+    _check_events(check, known, after, change)
+    if after.run.sequence != known.sequence:
+        check.fail("trail", "the head")
+    if known.states.get(after.run.run_id) != after.run.state:
+        check.fail("trail", "the run moved without an event")
+    for effect in change.effects:
+        if known.states.get(effect.effect_id) != effect.state:
+            check.fail("trail", "an effect moved without an event")
+    if before is not None:
+        _check_owner(check, before, change, process)
+
+
+def _check_events(check: "Check", known: Trail, after: RunLedger, change: Change) -> None:
+    """Follow the events, each from where the one before it has led."""
     told: set[str] = set()
     for event in change.events:
         known.sequence += 1
@@ -59,21 +72,16 @@ def check_change(
         if event.kind is EventKind.CHECKPOINT_REACHED:
             told.add(event.subject)
         if event.state and event.kind is not EventKind.OPERATOR_ACTED:
-            if event.subject == run_id:
-                _check_move(check, known, event, ALLOWED_RUN)
-            elif after.effect(event.subject) is not None:
-                _check_move(check, known, event, ALLOWED)
-    if after.run.sequence != known.sequence:
-        check.fail("trail", "the head")
-    if known.states.get(run_id) != after.run.state:
-        check.fail("trail", "the run moved without an event")
-    for effect in change.effects:
-        if known.states.get(effect.effect_id) != effect.state:
-            check.fail("trail", "an effect moved without an event")
+            _check_subject(check, known, after, event)
     if told != {found.name for found in change.checkpoints}:
         check.fail("trail", "a checkpoint without an event")
-    if before is not None:
-        _check_owner(check, before, change, process)
+
+
+def _check_subject(check: "Check", known: Trail, after: RunLedger, event: Event) -> None:
+    if event.subject == after.run.run_id:
+        _check_move(check, known, event, ALLOWED_RUN)
+    elif after.effect(event.subject) is not None:
+        _check_move(check, known, event, ALLOWED)
 
 
 def _check_move(check: "Check", known: Trail, event: Event, allowed: dict[str, set[str]]) -> None:
