@@ -38,11 +38,13 @@ READY := $(VENV)/.ready-$(SETUP_HASH)
 
 # How many schedules "make simulate" plays; some two minutes on two processors.
 SEEDS ?= 20000
+# Which modules of the ledger "make mutants" changes; all when none is named.
+MODULES ?=
 
 LAYER := .build/layer
 LAYER_READY := .build/.layer-$(shell cksum < functions/requirements.txt | cut -d' ' -f1)
 
-.PHONY: help demo test simulate sandbox synth bootstrap deploy layer lock lint clean setup browser linux
+.PHONY: help demo test simulate mutants sandbox synth bootstrap deploy layer lock lint clean setup browser linux
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s  %s\n", $$1, $$2}' Makefile
@@ -57,6 +59,9 @@ test: linux lint browser ## Lint, types, layers and all tests
 
 simulate: linux $(READY) ## Seeded schedules with faults at every call: make simulate SEEDS=100000
 	@python -m tests.simulation --seeds $(SEEDS)
+
+mutants: $(READY) ## Change the ledger in one place at a time: do its tests notice?
+	@python -m tests.mutation --workers 2 --at-least 90 $(MODULES)
 
 sandbox: linux $(READY) ## Keep the embedded AWS up until interrupted; addresses in .sandbox/outputs.json
 	@exec $(BIN)/python -m sandbox up
@@ -86,7 +91,7 @@ lock: ## Pin what pyproject.toml asks for, keeping the pins that still fit
 	@$(COMPILE) --constraint tests/requirements.txt --output-file functions/requirements.txt
 
 clean: ## Remove what was set up and built
-	@rm -rf .venv .setup.lock .build cdk.out .sandbox .coverage .coverage.* .mypy_cache .ruff_cache \
+	@rm -rf .venv .setup.lock .build cdk.out .sandbox .mutants .coverage .coverage.* .mypy_cache .ruff_cache \
 	  .pytest_cache .hypothesis .import_linter_cache
 
 setup: $(READY) ## Only the set-up
@@ -123,7 +128,7 @@ setup-now:
 	if [ -e $(READY) ]; then exit 0; fi; \
 	rm -rf $(VENV); \
 	$(FIND_PYTHON); \
-	echo "Setting up .venv with $$("$$python" --version) (once; about 1.4 GB, one to three minutes)"; \
+	echo "Setting up .venv with $$("$$python" --version) (once; about 1.6 GB, one to three minutes)"; \
 	if ! "$$python" -m venv $(VENV); then rm -rf $(VENV); \
 	  echo "This Python cannot make environments; on Debian: apt-get install python3-venv" >&2; exit 1; fi; \
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tests/requirements.txt; \

@@ -1,5 +1,7 @@
 """One structured logger. What is logged is named here; events and payloads never are."""
 
+from collections.abc import Mapping
+
 from aws_lambda_powertools import Logger
 
 from ledger.errors import LedgerError
@@ -33,9 +35,7 @@ _logger = Logger(log_uncaught_exceptions=False)
 
 def log(message: str, **facts: str | int) -> None:
     """Write one line. Raises ValueError for a fact that is not allowed to be logged."""
-    forbidden = sorted(set(facts) - ALLOWED_KEYS)
-    if forbidden:
-        raise ValueError(f"These facts may not be logged: {forbidden}")
+    _check(facts)
     _logger.info(message, extra=facts)
 
 
@@ -45,10 +45,21 @@ def log_failure(message: str, error: Exception, **facts: str | int) -> None:
     Only our own errors are quoted, for they are written to be; another's text may repeat its
     input, so its class and place must do.
     """
+    what: dict[str, str | int] = {"error": type(error).__name__, **facts}
     if isinstance(error, LedgerError):
-        log(message, error=type(error).__name__, reason=str(error), **facts)
-    else:
-        log(message, error=type(error).__name__, at=_place(error), **facts)
+        # Waiting, reviewing and refusing are how the ledger works: no error of the system.
+        what["reason"] = str(error)
+        log(message, **what)
+        return
+    what["at"] = _place(error)
+    _check(what)
+    _logger.error(message, extra=what)
+
+
+def _check(facts: Mapping[str, str | int]) -> None:
+    forbidden = sorted(set(facts) - ALLOWED_KEYS)
+    if forbidden:
+        raise ValueError(f"These facts may not be logged: {forbidden}")
 
 
 def _place(error: Exception) -> str:

@@ -103,7 +103,13 @@ def _run(run_id: str, tenant_id: str, now_ms: int, text: str) -> dict[str, Any]:
         "run_id": run_id,
         "tenant_id": tenant_id,
         "customer_id": text,
-        "request": {"customer_id": text, "amount_minor": 7900, "currency": text},
+        "request": {
+            "customer_id": text,
+            "subscription_id": text,
+            "charge_id": text,
+            "amount_minor": 7900,
+            "currency": text,
+        },
         "opened_at_ms": now_ms,
         "due_at_ms": None,
     }

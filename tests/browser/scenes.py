@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from ledger.idempotency import run_id_for
 from ledger.run import RunLedger
+from ledger.store import LedgerStore
 from ledger.transitions import RunState
 from sandbox.findings import refunds_of
 from sandbox.stripe_seed import REFUND_AMOUNT_MINOR
 from sandbox.waiting import wait_for
+from tests.builders import a_change, a_run
 from tests.e2e.conftest import PATIENCE_SECONDS, Person
 
 REFUND = {"method": "POST", "path": "/v1/refunds"}
@@ -50,6 +53,21 @@ def refund_that_is_refused(person: Person) -> str:
     run_id = person.ask()
     person.approve(run_id)
     wait_until_review(person, run_id)
+    return run_id
+
+
+def waiting_run(store: LedgerStore, tenant_id: str, now_ms: int, number: int) -> str:
+    """Write a run that waits for a person, each later than the one of the number before it."""
+    run_id = run_id_for(tenant_id, "scene", f"{number}")
+    run = a_run(
+        run_id=run_id,
+        tenant_id=tenant_id,
+        state=RunState.REVIEW,
+        review_reason="a person has to look",
+        review_since_ms=now_ms + number,
+        due_at_ms=None,
+    )
+    store.commit(a_change(f"commit-{run_id}", run=run))
     return run_id
 
 

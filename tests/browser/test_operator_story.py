@@ -2,6 +2,7 @@
 once, on what they saw."""
 
 import re
+import time
 from typing import Any
 
 import pytest
@@ -9,8 +10,15 @@ from playwright.sync_api import Route, expect
 
 from ledger.event import Event, EventKind
 from ledger.transitions import RunState
-from tests.browser.conftest import OpenTab
-from tests.browser.scenes import refund_that_differs, refund_that_is_refused, show_it_right
+from sandbox.environment import Sandbox
+from sandbox.ledger_view import ledger_store
+from tests.browser.conftest import NewUser, OpenTab
+from tests.browser.scenes import (
+    refund_that_differs,
+    refund_that_is_refused,
+    show_it_right,
+    waiting_run,
+)
 from tests.browser.tab import PATIENCE_MS, Tab
 from tests.e2e.conftest import Person
 from tests.e2e.evidence import assert_refunded_once_and_told_once
@@ -178,6 +186,42 @@ def test_an_answer_that_does_not_come_is_told_as_not_known(
     tab.message("It is not known whether that was done")
     expect(tab.page.locator(".standing")).to_contain_text("for engineering")
     assert len(acted(person, run_id)) == 1
+
+
+def test_who_is_signed_out_meanwhile_does_nothing_and_comes_back_to_the_same_run(
+    open_tab: OpenTab, person: Person
+) -> None:
+    run_id = refund_that_is_refused(person)
+    tab = operator(open_tab)
+    open_run(tab, run_id)
+    tab.page.evaluate("sessionStorage.clear()")
+
+    choose(tab, "Mark for engineering review")
+
+    tab.heading("You are signed out")
+    assert acted(person, run_id) == []
+    tab.sign_in(tab.outputs.sign_in_names["operator"])
+    expect(tab.page.get_by_role("heading", name=ACTIONS)).to_be_visible(timeout=PATIENCE_MS)
+    assert tab.page.url.endswith(f"/console#{run_id}")
+
+
+def test_more_than_a_page_of_runs_is_shown_by_pages(
+    sandbox: Sandbox, open_tab: OpenTab, new_user: NewUser
+) -> None:
+    tenant = f"tenant of many {time.time_ns()}"
+    now_ms = int(time.time() * 1000)
+    ids = [waiting_run(ledger_store(sandbox), tenant, now_ms, number) for number in range(23)]
+    tab = open_tab()
+    tab.go("/console")
+    tab.sign_in(new_user(group="operators", tenant_id=tenant).email)
+    shown = tab.page.locator("li.review code")
+
+    expect(shown).to_have_count(20, timeout=PATIENCE_MS)
+    tab.press("Show those that wait less long")
+    expect(shown).to_have_count(23, timeout=PATIENCE_MS)
+
+    assert shown.all_inner_texts() == ids
+    expect(tab.page.get_by_role("button", name="Show those")).to_be_hidden()
 
 
 def test_on_a_phone_nothing_is_wider_than_the_screen(open_tab: OpenTab, person: Person) -> None:

@@ -61,7 +61,8 @@ def _first_that_tells(tells: Callable[[Script], object]) -> Script:
 
 @cache
 def _scripts() -> list[Script]:
+    """Return the scripts of the rounds, the shortest first: they show a difference soonest."""
     scripts: list[Script] = []
     for number in ROUNDS:
         search(scripts.append, number)
-    return scripts
+    return sorted(scripts, key=lambda script: len(script.operations))

@@ -33,25 +33,34 @@ class Measured:
     """What an undisturbed run of the tests shows."""
 
     seconds: dict[str, float] = field(default_factory=dict)
-    lines: dict[str, set[Line]] = field(default_factory=dict)
     at_import: set[Line] = field(default_factory=set)
+    ways: dict[str, dict[str, frozenset[int]]] = field(default_factory=dict)
+    """For each file and test, the lines that the test runs."""
+
+    def add(self, test: str, seconds: float, lines: set[Line]) -> None:
+        """Keep what one test did."""
+        self.seconds[test] = seconds
+        by_file: defaultdict[str, set[int]] = defaultdict(set)
+        for file, line in lines:
+            by_file[file].add(line)
+        for file, found in by_file.items():
+            self.ways.setdefault(file, {})[test] = frozenset(found)
 
     def reaching(self, mutant: Mutant) -> list[str]:
-        """Return the tests that run the mutant's statement."""
-        wanted = _lines_of(mutant)
-        return [
+        """Return the tests that run the mutant's statement, quick and unlike ones first."""
+        wanted = range(mutant.first_line, mutant.last_line + 1)
+        ways = self.ways.get(str(mutant.path), {})
+        tests = [
             test
-            for test, lines in self.lines.items()
-            if self.seconds[test] <= SLOW_SECONDS and not wanted.isdisjoint(lines)
+            for test, lines in ways.items()
+            if self.seconds[test] <= SLOW_SECONDS and not lines.isdisjoint(wanted)
         ]
-
-    def way_through(self, test: str, path: str) -> frozenset[int]:
-        """Return the lines of one file that a test runs."""
-        return frozenset(line for file, line in self.lines[test] if file == path)
+        return spread(tests, self.seconds, ways)
 
     def imported(self, mutant: Mutant) -> bool:
         """Return whether loading the tests runs the mutant's statement."""
-        return not _lines_of(mutant).isdisjoint(self.at_import)
+        lines = range(mutant.first_line, mutant.last_line + 1)
+        return any((str(mutant.path), line) in self.at_import for line in lines)
 
 
 class LiveSession:
@@ -103,7 +112,8 @@ class LiveSession:
         possible = [mutant for mutant in self._mutants if self._is_exchangeable(mutant)]
         for mutant, outcome in try_all(possible, self._judge, self._workers):
             if outcome.test:
-                self._killers[mutant.module, mutant.function][outcome.test] += 1
+                for name in (mutant.function, ""):
+                    self._killers[mutant.module, name][outcome.test] += 1
             self._report(mutant, outcome)
         return True
 
@@ -120,11 +130,12 @@ class LiveSession:
                 for code in _with_inner(function.__code__):
                     monitoring.set_local_events(TOOL, code, monitoring.events.LINE)
         for item, after in _pairs(items):
-            self._lines = self.measured.lines[item.nodeid] = set()
+            self._lines = set()
             monitoring.restart_events()
             began = time.process_time()
             item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
-            self.measured.seconds[item.nodeid] = time.process_time() - began
+            seconds = time.process_time() - began
+            self.measured.add(item.nodeid, seconds, self._lines)
             if self._failed:
                 raise HarnessFailed(f"{self._failed} fails without any mutant")
         monitoring.free_tool_id(TOOL)
@@ -141,11 +152,8 @@ class LiveSession:
         code = _code_in(_mutated(mutant), mutant.function)
         for function in self._functions[str(mutant.path), mutant.function]:
             function.__code__ = code
-        killers = self._killers[mutant.module, mutant.function]
-        path = str(mutant.path)
-        ways = {test: self.measured.way_through(test, path) for test in tests}
-        spread_out = spread(tests, self.measured.seconds, ways)
-        ranked = sorted(spread_out, key=lambda test: -killers[test])
+        near, far = self._killers[mutant.module, mutant.function], self._killers[mutant.module, ""]
+        ranked = sorted(tests, key=lambda test: (-near[test], -far[test]))
         for item, after in _pairs([self._items[test] for test in ranked[:MAX_TESTS]]):
             limit_test(self.measured.seconds[item.nodeid])
             item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
@@ -170,11 +178,6 @@ def spread(
         placed.append((rank, seconds.get(test, 0.0), test))
         ranks.update((file, way))
     return [test for _, _, test in sorted(placed)]
-
-
-def _lines_of(mutant: Mutant) -> set[Line]:
-    lines = range(mutant.first_line, mutant.last_line + 1)
-    return {(str(mutant.path), line) for line in lines}
 
 
 def _pairs(items: Sequence[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.Item | None]]:

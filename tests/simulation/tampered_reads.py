@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 from unittest.mock import patch
 
-from ledger import compare, perform, reconcile
+from ledger import compare, reconcile, review
 from ledger.compare import Verdict
 from ledger.draft import Draft
 from ledger.effect import Effect
@@ -177,4 +177,4 @@ def judge_by_an_old_view() -> AbstractContextManager[object]:
 
         return record
 
-    return everywhere(perform, "_record_review", wrap)
+    return everywhere(review, "record_review", wrap)

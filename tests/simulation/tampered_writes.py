@@ -100,11 +100,13 @@ def key_conflict_gets_a_new_key() -> AbstractContextManager[object]:
     """Answer "this key is known with another request" with a fresh key."""
 
     def wrap(original: Any) -> Any:
-        def settle_fault(draft: Draft, contract: Any, effect: Effect, fault: Any) -> None:
+        def settle_fault(
+            draft: Draft, contract: Any, effect: Effect, fault: Any, judgement: Any
+        ) -> None:
             if fault.code == "idempotency_error":
                 settle.settle_not_reached(draft, _next_key(draft, effect), str(fault))
             else:
-                original(draft, contract, effect, fault)
+                original(draft, contract, effect, fault, judgement)
 
         return settle_fault
 

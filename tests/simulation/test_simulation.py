@@ -14,7 +14,7 @@ from tests.simulation.summary import Tally
 from tests.simulation.world import World
 
 FIRST_SEED = 1
-BLOCKS = 8
+BLOCKS = 40
 BLOCK_SEEDS = 500  # some four seconds: small enough to be spread over the workers evenly
 
 

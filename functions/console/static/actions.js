@@ -67,7 +67,7 @@ function confirm(view, offer, act) {
     element("h2", { id: "asked" }, shown(offer.label), "?"),
     element("p", { class: "act-follows" }, follows(view, offer)),
     element("p", {}, shown(offer.consequence.words), about(offer)),
-    element("label", { for: "reason" }, "Why? It is kept in the trail with your name."),
+    element("label", { for: "reason" }, "Why? It is kept in the trail, with your id."),
     reason,
     element("div", { class: "row end" }, cancel, go),
   );

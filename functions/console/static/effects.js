@@ -47,7 +47,7 @@ function card(effect, exponents, nowMs) {
       ["Somebody is told", momentFrom(effect.overdue_at_ms, nowMs)],
       ["Read again", momentFrom(effect.recheck_at_ms, nowMs)],
       ["Seen at the same target", effect.remarks?.length > 0 && list(effect.remarks)],
-      ["Records that may be ours", effect.candidates.length > 0 && candidates(effect.candidates, exponents, nowMs)],
+      ["Records in question", effect.candidates.length > 0 && candidates(effect.candidates, exponents, nowMs)],
     ),
     element("details", {},
       element("summary", {}, "Key and attempts"),

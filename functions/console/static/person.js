@@ -1,6 +1,6 @@
 // Who is signed in, with the way out; or the way in.
 
-import { button, element, saySilence, show } from "./dom.js";
+import { button, element, say, saySilence, show } from "./dom.js";
 import { session, signIn, signOut } from "./session.js";
 import { shown } from "./text.js";
 
@@ -27,4 +27,13 @@ export function showWayIn(title, why) {
       button({ class: "main" }, () => signIn(), "Sign in"),
     ),
   );
+}
+
+/** Say why something could not be read or done; who is signed out meanwhile is shown the way in. */
+export function sayProblem(words, problem) {
+  if (problem.kind === "signed-out") {
+    showWayIn("You are signed out", "Nothing was done. Sign in again, and you come back to this page.");
+  } else {
+    say("failed", words, shown(problem.message));
+  }
 }

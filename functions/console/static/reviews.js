@@ -2,6 +2,7 @@
 
 import { ask } from "./api.js";
 import { button, element, facts, ownLink, say, saySilence, show } from "./dom.js";
+import { sayProblem } from "./person.js";
 import { record } from "./providers.js";
 import { shown } from "./text.js";
 import { length, moment } from "./time.js";
@@ -30,7 +31,7 @@ async function further(list, more) {
     add(list, more, await ask("GET", `/reviews?cursor=${encodeURIComponent(more.dataset.cursor)}`));
     saySilence();
   } catch (problem) {
-    say("failed", "The next page could not be read: ", shown(problem.message));
+    sayProblem("The next page could not be read: ", problem);
   }
   more.disabled = false;
 }

@@ -4,6 +4,7 @@ import { actions, sayRefusal } from "./actions.js";
 import { ask } from "./api.js";
 import { button, element, facts, ownLink, say, saySilence, show } from "./dom.js";
 import { effects, fields } from "./effects.js";
+import { sayProblem } from "./person.js";
 import { record } from "./providers.js";
 import { runState } from "./states.js";
 import { shown } from "./text.js";
@@ -70,7 +71,7 @@ class RunPage {
       const seen = await this.read();
       if (this.stillHere()) this.show(seen);
     } catch (problem) {
-      if (this.stillHere()) say("failed", "The run could not be read: ", shown(problem.message));
+      if (this.stillHere()) sayProblem("The run could not be read: ", problem);
     }
   }
 
@@ -84,9 +85,11 @@ class RunPage {
       this.show(seen);
       say("told", "Done, and on record: ", shown(offer.label), ".");
     } catch (problem) {
+      if (problem.kind === "signed-out") return sayProblem("", problem);
       await this.again();
       sayRefusal(problem);
     }
+    return undefined;
   }
 
   /** Look again while the run is at work, unless the reader is elsewhere or writing something. */
@@ -104,8 +107,9 @@ class RunPage {
   /** Personal, and read only when somebody asks: each reading leaves a line in the log. */
   customerWords() {
     const place = element("div", {});
-    const ask_ = button({}, () => this.readWords(place), "Show who the customer is and what they wrote");
-    place.append(ask_);
+    place.append(
+      button({}, () => this.readWords(place), "Show who the customer is and what they wrote"),
+    );
     return element("section", { "aria-labelledby": "words" },
       element("h2", { id: "words" }, "The customer's own words"),
       place,
@@ -117,7 +121,7 @@ class RunPage {
       const { body } = await ask("GET", `${this.path}/customer-words`);
       place.replaceChildren(untrusted(body));
     } catch (problem) {
-      say("failed", "The customer's words could not be read: ", shown(problem.message));
+      sayProblem("The customer's words could not be read: ", problem);
     }
   }
 }
