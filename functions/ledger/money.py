@@ -47,7 +47,8 @@ class Money(Record):
 
 def exponent_of(code: object) -> int | None:
     """Return the currency's decimals, None for what is no ISO 4217 code in upper case."""
-    known = isinstance(code, str) and code in Currency.__members__
+    # The library lists lower-case names too, and then refuses them.
+    known = isinstance(code, str) and code.isupper() and code in Currency.__members__
     return Currency(code).exponent if known else None
 
 

@@ -10,6 +10,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import _lru_cache_wrapper
 from pathlib import Path
 from types import CodeType, FunctionType
 
@@ -47,7 +48,10 @@ class Measured:
             self.ways.setdefault(file, {})[test] = frozenset(found)
 
     def reaching(self, mutant: Mutant) -> list[str]:
-        """Return the tests that run the mutant's statement, quick and unlike ones first."""
+        """Return the tests that run the mutant's statement.
+
+        The module's own come first, by the names of their files, then quick and unlike ones.
+        """
         wanted = range(mutant.first_line, mutant.last_line + 1)
         ways = self.ways.get(str(mutant.path), {})
         tests = [
@@ -55,7 +59,8 @@ class Measured:
             for test, lines in ways.items()
             if self.seconds[test] <= SLOW_SECONDS and not lines.isdisjoint(wanted)
         ]
-        return spread(tests, self.seconds, ways)
+        own = f"/test_{mutant.path.stem}"
+        return sorted(spread(tests, self.seconds, ways), key=lambda test: own not in test)
 
     def imported(self, mutant: Mutant) -> bool:
         """Return whether loading the tests runs the mutant's statement."""
@@ -83,6 +88,7 @@ class LiveSession:
         self._failed = ""
         self._lines: set[Line] = self.measured.at_import
         self._functions: dict[tuple[str, str], list[FunctionType]] = {}
+        self._remembered: list[_lru_cache_wrapper[object]] = []
         self._items: dict[str, pytest.Item] = {}
         self._killers: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
 
@@ -105,6 +111,7 @@ class LiveSession:
             raise session.Failed("the tests cannot be loaded")
         self._items = {item.nodeid: item for item in session.items}
         self._functions = _functions_under(self._prefix)
+        self._remembered = _caches_under(self._prefix)
         self._measure(session.items)
         self._keep(self.measured.seconds)
         gc.collect()
@@ -131,6 +138,7 @@ class LiveSession:
                     monitoring.set_local_events(TOOL, code, monitoring.events.LINE)
         for item, after in _pairs(items):
             self._lines = set()
+            self._forget()
             monitoring.restart_events()
             began = time.process_time()
             item.ihook.pytest_runtest_protocol(item=item, nextitem=after)
@@ -139,6 +147,11 @@ class LiveSession:
             if self._failed:
                 raise HarnessFailed(f"{self._failed} fails without any mutant")
         monitoring.free_tool_id(TOOL)
+
+    def _forget(self) -> None:
+        """Let no answer be known already: the code that makes it has to run."""
+        for cache in self._remembered:
+            cache.cache_clear()
 
     def _is_exchangeable(self, mutant: Mutant) -> bool:
         """Return whether the function is alive and closes over nothing (``super()`` does)."""
@@ -152,6 +165,7 @@ class LiveSession:
         code = _code_in(_mutated(mutant), mutant.function)
         for function in self._functions[str(mutant.path), mutant.function]:
             function.__code__ = code
+        self._forget()
         near, far = self._killers[mutant.module, mutant.function], self._killers[mutant.module, ""]
         ranked = sorted(tests, key=lambda test: (-near[test], -far[test]))
         for item, after in _pairs([self._items[test] for test in ranked[:MAX_TESTS]]):
@@ -197,6 +211,17 @@ def _functions_under(prefix: str) -> dict[tuple[str, str], list[FunctionType]]:
             code = thing.__code__
             found.setdefault((code.co_filename, code.co_qualname), []).append(thing)
     return found
+
+
+def _caches_under(prefix: str) -> list[_lru_cache_wrapper[object]]:
+    """Return the caches of functions of the files under ``prefix``."""
+    return [
+        thing
+        for thing in gc.get_objects()
+        if isinstance(thing, _lru_cache_wrapper)
+        and isinstance(thing.__wrapped__, FunctionType)
+        and thing.__wrapped__.__code__.co_filename.startswith(prefix)
+    ]
 
 
 def _with_inner(code: CodeType) -> Iterator[CodeType]:

@@ -5,6 +5,7 @@ import pytest
 from ledger.approval import Approval
 from ledger.errors import ProviderUnavailable
 from ledger.idempotency import idempotency_key_for
+from ledger.record import Scalar
 from ledger.settle import evidence_of
 from ledger.transitions import EffectState
 from tests.unit.ledger.sample import (
@@ -53,7 +54,8 @@ def test_given_a_yes_to_several_writes_when_one_uses_it_then_what_the_others_use
     world = an_approved_world()
     approval = world.ledger.newest_approval()
     assert approval is not None
-    payload = {**PAYLOAD, "fee": {"charge_id": "ch_1"}}
+    fee: dict[str, Scalar] = {"charge_id": "ch_1"}
+    payload = {**PAYLOAD, "fee": fee}
     given(
         world,
         approval.model_copy(
