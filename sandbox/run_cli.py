@@ -95,11 +95,13 @@ def _ask(api: Api, arguments: Namespace) -> httpx.Response:
 
 def _list_reviews(api: Api, console: Console) -> int:
     cursor: str | None = ""
+    found = 0
     for _ in range(MAX_PAGES):
         answer = api.call("operator", "GET", f"/reviews?cursor={cursor}" if cursor else "/reviews")
         if not answer.is_success:
             return _refused(answer, console)
         page = answer.json()
+        found += len(page["reviews"]) + len(page["unreadable"])
         unreadable = [
             f"{run_id}  cannot be read: tell an engineer" for run_id in page["unreadable"]
         ]
@@ -108,6 +110,8 @@ def _list_reviews(api: Api, console: Console) -> int:
                 console.print(line, markup=False, highlight=False, soft_wrap=True)
         cursor = page["next_cursor"]
         if cursor is None:
+            if not found:
+                console.print("Nothing waits for a person now")
             return 0
     console.print(f"More than {MAX_PAGES} pages wait; these waited longest", style="bold")
     return 0

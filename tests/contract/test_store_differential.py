@@ -9,7 +9,8 @@ from tests.contract.differential.calls import Side
 from tests.contract.differential.play import DifferenceError, Script, play
 from tests.contract.differential.scripts import search
 from tests.contract.differential.stores import dynamodb_sides, memory_side
-from tests.contract.differential.tampered import WRONG_STORES, Tampered
+from tests.contract.differential.tampered import WRONG_STORES
+from tests.contract.differential.true_store import Tampered
 from tests.contract.differential.wrong_adapter import WRONG_ADAPTERS
 
 # Of ten scripts each, which takes some ten seconds; "python -m tests.contract.differential" plays

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.contract.differential.book import Book
 from tests.contract.differential.calls import (
@@ -40,10 +40,10 @@ class DifferenceError(AssertionError):
         self, script: Script, step: int, call: Call, answers: tuple[Answer, Answer]
     ) -> None:
         """Say which call it was and what came before it."""
-        played = "\n".join(f"  {operation!r}" for operation in script.operations[: step + 1])
+        self.script = replace(script, operations=script.operations[: step + 1])
+        played = "\n".join(f"  {operation!r}" for operation in self.script.operations)
         first, second = (ascii(answer)[:MAX_SHOWN] for answer in answers)
         super().__init__(f"{call!r}\n{first}\n{second}\nafter\n{played}")
-        self.steps = len(script.operations)
 
 
 def play(script: Script, first: Side, second: Side) -> int:
@@ -51,8 +51,8 @@ def play(script: Script, first: Side, second: Side) -> int:
 
     At the end everything that can be read is read: of every run that was named, and every listing.
     """
-    # On a stack of its own. Under pytest the hottest calls can come to lie where Python maps a piece
-    # of stack for each call and unmaps it again, which takes as long as all the rest.
+    # On a stack of its own. Under pytest the hottest calls can come to lie where Python maps a
+    # piece of stack for each call and unmaps it again, which takes as long as all the rest.
     with ThreadPoolExecutor(1) as alone:
         return alone.submit(_play, script, first, second).result()
 

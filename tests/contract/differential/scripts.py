@@ -1,11 +1,9 @@
 """Random scripts, and the search for one that tells two stores apart."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-from hypothesis.errors import Flaky
 
 from adapters.due_shards import DUE_SHARDS, due_shard
 from ledger.store import ReviewPlace
@@ -28,11 +26,11 @@ from tests.contract.differential.operations import (
 )
 from tests.contract.differential.play import DifferenceError, Script
 from tests.contract.differential.records import Filling, Kind, Plan
+from tests.contract.differential.shrink import shortest
 
 # Behind its first ten examples Hypothesis plays each one again with small changes, over and over:
 # many short rounds see more than a long one.
 SCRIPTS_OF_A_ROUND = 10
-MAX_SHRINKS = 60  # each costs what a script costs; shorter than that is pleasant, no more
 MAX_GROUPS = 12
 MAX_OPERATIONS_OF_A_GROUP = 12
 SHARD = due_shard(values.RUN_IDS[0])
@@ -182,28 +180,21 @@ def search(play: Callable[[Script], object], round_number: int) -> None:
 
     Raises the DifferenceError of the shortest script that was found to lead to one.
     """
-    found: list[DifferenceError] = []
 
+    # Hypothesis would shrink every value as well, which takes it minutes at a store's speed.
     @settings(
         max_examples=SCRIPTS_OF_A_ROUND,
-        phases=[Phase.generate, Phase.shrink],
+        phases=[Phase.generate],
         database=None,
         deadline=None,
-        report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
     @seed(round_number)
     @given(SCRIPTS)
     def play_one(script: Script) -> None:
-        if len(found) > MAX_SHRINKS:
-            return
-        try:
-            play(script)
-        except DifferenceError as difference:
-            found.append(difference)
-            raise
+        play(script)
 
-    with suppress(DifferenceError, Flaky):
+    try:
         play_one()
-    if found:
-        raise min(found, key=lambda difference: difference.steps)
+    except DifferenceError as difference:
+        raise shortest(difference, play) from None

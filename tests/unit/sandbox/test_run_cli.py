@@ -109,11 +109,11 @@ class FakeApi:
         return httpx.Response(self.status, json=VIEW)
 
     def _reviews(self, asked: httpx.QueryParams) -> dict[str, Any]:
-        """Return one review on each of ``pages`` pages."""
+        """Return one review on each of ``pages`` pages, or an empty page."""
         page = int(asked.get("cursor", "1-").partition("-")[0])
         cursor = f"{page + 1}-next" if page < self.pages else None
         return {
-            "reviews": [{**REVIEW, "run_id": f"run_{page}"}],
+            "reviews": [{**REVIEW, "run_id": f"run_{page}"}] if self.pages else [],
             "unreadable": [],
             "next_cursor": cursor,
         }
@@ -211,6 +211,14 @@ def test_what_waits_is_listed_to_its_end_with_what_is_known(
         "  confirmed: Renewal cancellation sub_1",
     ]
     assert [line for line in shown if line.startswith("run_3")]
+
+
+def test_an_empty_list_is_said_so(fake: FakeApi, capsys: pytest.CaptureFixture[str]) -> None:
+    fake.pages = 0
+
+    assert run("reviews") == 0
+
+    assert capsys.readouterr().out == "Nothing waits for a person now\n"
 
 
 def test_a_list_without_end_is_cut_and_said_so(
