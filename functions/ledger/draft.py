@@ -198,8 +198,8 @@ class Draft:
 
     def reach(self, checkpoint: Checkpoint, reason: str) -> None:
         """Write a checkpoint with its event. Evidence of the same record is kept as it is."""
-        reached = {found.name: found for found in self.ledger.checkpoints}
-        known = reached.get(checkpoint.name)
+        reached = (*self._base.checkpoints, *self._checkpoints.values())
+        known = {found.name: found for found in reached}.get(checkpoint.name)
         if known is not None and (known.evidence.record_id, known.effect_id) == (
             checkpoint.evidence.record_id,
             checkpoint.effect_id,
@@ -250,8 +250,7 @@ class Draft:
 
 def _revised[T: Record](record: T, updates: Mapping[str, object]) -> T:
     """Return ``record`` with other fields, all of it checked anew, unread fields carried along."""
-    fields = {**record.__dict__, **(record.model_extra or {}), **updates}
-    return type(record).model_validate(fields)
+    return type(record)(**{**record.__dict__, **(record.model_extra or {}), **updates})
 
 
 def _merged[T: Record](

@@ -8,6 +8,7 @@ request still runs, is refused; after 24 hours the key is forgotten.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from ledger.contract import FaultKind
 from ledger.provider import ProviderFault
@@ -114,15 +115,7 @@ class Bank:
         """Return the charge."""
         if charge_id != CHARGE_ID:
             return None
-        return Charge(
-            id=CHARGE_ID,
-            amount=CHARGED_MINOR,
-            amount_refunded=self.refunded_minor,
-            currency=CURRENCY,
-            customer=CUSTOMER_ID,
-            disputed=self.disputed,
-            status="succeeded",
-        )
+        return _charge(self.refunded_minor, disputed=self.disputed)
 
     @property
     def refunded_minor(self) -> int:
@@ -151,7 +144,7 @@ class Bank:
         """Return the customer."""
         if customer_id != CUSTOMER_ID:
             return None
-        return Customer(id=CUSTOMER_ID, email=self.email, name="Zebra Lovelace-Marker")
+        return _customer(self.email)
 
     # Writes.
 
@@ -260,6 +253,24 @@ class Bank:
     def _refuse(self, key: str, status: int, code: str) -> ProviderFault:
         self.refused_keys.add(key)
         return ProviderFault(FaultKind.ANSWERED, status, code)
+
+
+@cache
+def _charge(refunded_minor: int, *, disputed: bool) -> Charge:
+    return Charge(
+        id=CHARGE_ID,
+        amount=CHARGED_MINOR,
+        amount_refunded=refunded_minor,
+        currency=CURRENCY,
+        customer=CUSTOMER_ID,
+        disputed=disputed,
+        status="succeeded",
+    )
+
+
+@cache
+def _customer(email: str) -> Customer:
+    return Customer(id=CUSTOMER_ID, email=email, name="Zebra Lovelace-Marker")
 
 
 def _subscription(subscription_id: str, renewal: Renewal) -> Subscription:

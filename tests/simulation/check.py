@@ -18,7 +18,7 @@ from ledger.transitions import EffectState, RunState
 from tests.simulation import settlements, trail
 from tests.simulation.bank import CHARGE_ID, Mail, RefundTruth
 from tests.simulation.ending import check_ending
-from tests.simulation.readers import check_readers
+from tests.simulation.readers import Situation, check_readers
 
 if TYPE_CHECKING:
     from tests.simulation.process import Process
@@ -50,6 +50,7 @@ class Check:
         """Start with nothing seen."""
         self.world = world
         self.trails: dict[str, trail.Trail] = defaultdict(trail.Trail)
+        self.situations: dict[str, Situation] = defaultdict(Situation)
         self.claimed: dict[str, Effect] = {}
         """Effect id to the effect as its newest claim left it."""
 
@@ -91,7 +92,7 @@ class Check:
         for event in change.events:
             self._event(process, before, after, event, change)
         check_open_run(self, after)
-        check_readers(self, after)
+        check_readers(self, after, change)
 
     def _event(
         self,

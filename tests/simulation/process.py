@@ -82,16 +82,9 @@ class Adapters(Mapping[str, Provider]):
 class Process:
     """What one invocation, request or person's session is made of."""
 
-    def __init__(self, world: "World", kind: str, name: str) -> None:
-        """Start at the present moment with a clock of its own."""
-        self.kind = kind
-        self.name = name
+    def __init__(self, world: "World") -> None:
+        """Build the ports; ``begin`` makes a process of it."""
         self.world = world
-        self.rng = Dice(world.seed, name)
-        limit = world.max_skew_ms
-        self.skew_ms = self.rng.within(-limit, limit + 1)
-        self.started_ms = world.scheduler.now_ms
-        self.calls = 0
         self.claims: dict[str, str] = {}
         """Effect id to the attempt that this process has claimed."""
 
@@ -101,13 +94,10 @@ class Process:
         self.words: dict[str, object] = {}
         """Effect id to what its provider said to the request of this process."""
 
-        self.look_up_began_ms = 0
         self.has_read: set[str] = set()
         """Which owners of targets this process has read."""
 
         self.swept: set[str] = set()
-        self.view_version: int | None = None
-        self.shown_digest = ""
         stripe = Stripe(self)
         directory = StripeCustomers(stripe)
         self.ports = Ports(
@@ -120,10 +110,24 @@ class Process:
             doorbell=Doorbell(self),
         )
 
+    def begin(self, kind: str, name: str) -> None:
+        """Start at the present moment with a clock of its own."""
+        world = self.world
+        self.kind = kind
+        self.name = name
+        self.rng = Dice(world.seed, name)
+        limit = world.max_skew_ms
+        self.skew_ms = self.rng.within(-limit, limit + 1)
+        self.started_ms = world.scheduler.now_ms
+        self.calls = 0
+        self.look_up_began_ms = 0
+        self.view_version: int | None = None
+        self.shown_digest = ""
+
     def end(self) -> None:
-        """Let go of what refers back to this process, so that it is freed at once."""
-        del self.ports
-        self.words.clear()
+        """Forget everything. The ports know nothing of their own and serve another process."""
+        for known in (self.claims, self.claimed, self.words, self.has_read, self.swept):
+            known.clear()
 
     def now_ms(self) -> int:
         """Return the time by this process's own clock."""

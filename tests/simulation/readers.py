@@ -1,13 +1,16 @@
 """The three readers of a run say the same, and no more than the ledger holds."""
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from ledger.approval import ApprovalState
+from ledger.checkpoint import Checkpoint
 from ledger.effect import ATTESTED, Effect
 from ledger.packet import ResumePacket, resume_packet
 from ledger.projection import RunFacts, project
 from ledger.run import RunLedger
 from ledger.status import CustomerStatus, customer_status
+from ledger.store import Change
 from ledger.transitions import EffectState, RunState
 from tests.simulation import actors
 from workflows.cancel_refund.v4.contract import DEFINITION
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 _seen: set[tuple[object, ...]] = set()
 """Situations in which the readers were found to agree: what they say depends on nothing else."""
 MAX_SEEN = 200_000
+_NAME = itemgetter(0)
 
 
 def forget_situations() -> None:
@@ -25,9 +29,45 @@ def forget_situations() -> None:
     _seen.clear()
 
 
-def check_readers(check: "Check", ledger: RunLedger) -> None:
+class Situation:
+    """Everything that the readers' words about one run depend on, kept up with its changes."""
+
+    def __init__(self) -> None:
+        """Start before the run was opened."""
+        self._head: tuple[object, ...] = ()
+        self._records: dict[str, tuple[object, ...]] = {}
+
+    def takes(self, change: Change) -> bool:
+        """Take a change in. Return whether it changed anything that a reader may be told."""
+        before, count = self._head, len(self._records)
+        changed = [
+            *((found.effect_id, _of_effect(found)) for found in change.effects),
+            *((found.approval_id, (found.state,)) for found in change.approvals),
+            *((found.name, _of_checkpoint(found)) for found in change.checkpoints),
+        ]
+        other = any(self._records.get(name) != part for name, part in changed)
+        self._records.update(changed)
+        run = change.run
+        self._head = (
+            run.state,
+            run.review_reason,
+            run.review_recovers,
+            run.request["amount_minor"],
+            run.engineering,
+        )
+        return other or self._head != before or len(self._records) != count
+
+    def key(self) -> tuple[object, ...]:
+        """Return it as something to be found again by."""
+        return self._head, *sorted(self._records.items(), key=_NAME)
+
+
+def check_readers(check: "Check", ledger: RunLedger, change: Change) -> None:
     """Raise Violation unless customer, operator and model are told the same."""
-    key = _situation(ledger)
+    situation = check.situations[ledger.run.run_id]
+    if not situation.takes(change):
+        return
+    key = situation.key()
     if key in _seen:
         return
     now_ms = check.world.scheduler.now_ms
@@ -42,29 +82,19 @@ def check_readers(check: "Check", ledger: RunLedger) -> None:
         _seen.add(key)
 
 
-def _situation(ledger: RunLedger) -> tuple[object, ...]:
-    """Return everything that the readers' words depend on."""
-    run = ledger.run
+def _of_effect(effect: Effect) -> tuple[object, ...]:
     return (
-        run.state,
-        run.review_reason,
-        run.request["amount_minor"],
-        run.engineering,
-        tuple(
-            (
-                found.effect_id,
-                found.state,
-                found.evidence.record_id if found.evidence else None,
-                found.overdue,
-                found.superseded,
-                found.approval_id,
-                found.bound.get("refund_id"),
-            )
-            for found in ledger.effects
-        ),
-        tuple((found.approval_id, found.state) for found in ledger.approvals),
-        tuple((found.name, found.evidence.record_id) for found in ledger.checkpoints),
+        effect.state,
+        effect.evidence.record_id if effect.evidence else None,
+        effect.overdue,
+        effect.superseded,
+        effect.approval_id,
+        effect.bound.get("refund_id"),
     )
+
+
+def _of_checkpoint(checkpoint: Checkpoint) -> tuple[object, ...]:
+    return checkpoint.evidence.record_id, checkpoint.effect_id
 
 
 def _check_run(

@@ -2,10 +2,14 @@
 
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
+from weakref import WeakKeyDictionary
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
 type Action = Callable[[], object]
+
+_idle: WeakKeyDictionary[greenlet, list[greenlet]] = WeakKeyDictionary()
+"""Hub to the greenlets that wait for something to run. Where something was raised, none is left."""
 
 
 class Scheduler:
@@ -17,8 +21,8 @@ class Scheduler:
         self._hub = getcurrent()
         self._due: list[tuple[int, int, Action, bool]] = []
         self._count = 0
-        self._workers: list[greenlet] = []
-        self._idle: list[greenlet] = []
+        self._busy: set[greenlet] = set()
+        self._idle = _idle.setdefault(self._hub, [])
 
     def at(self, at_ms: int, action: Action, *, outside: bool = False) -> None:
         """Call ``action`` at a moment; one that is past means now.
@@ -34,20 +38,15 @@ class Scheduler:
         self.at(self.now_ms + delay_ms, lambda: self._begin(body))
 
     def _begin(self, body: Action) -> None:
-        # A greenlet costs more to make than most bodies take, so those whose body has ended serve
-        # again. One in which something was raised is not among them.
-        if self._idle:
-            self._idle.pop().switch(body)
-            return
-        worker = greenlet(self._work, parent=self._hub)
-        self._workers.append(worker)
-        worker.switch(body)
+        # A greenlet costs more to make than most bodies take.
+        worker = self._idle.pop() if self._idle else greenlet(_work, parent=self._hub)
+        self._busy.add(worker)
+        worker.switch(self, body, self._hub)
 
-    def _work(self, body: Action) -> None:
-        while True:
-            body()
-            self._idle.append(getcurrent())
-            body = self._hub.switch()
+    def ended(self, worker: greenlet) -> None:
+        """Let a greenlet whose body has come to its end serve again, in this world or another."""
+        self._busy.discard(worker)
+        self._idle.append(worker)
 
     def pause(self, duration_ms: int) -> None:
         """Let others go on; return ``duration_ms`` later."""
@@ -83,11 +82,19 @@ class Scheduler:
     def close(self) -> None:
         """End every greenlet that has not come to its end."""
         self._due.clear()
-        for left in self._workers:
+        for left in self._busy:
             if left:
                 left.throw(GreenletExit)
-        self._workers.clear()
-        self._idle.clear()
+        self._busy.clear()
+
+
+def _work(scheduler: Scheduler, body: Action, hub: greenlet) -> None:
+    me = getcurrent()
+    while True:
+        body()
+        scheduler.ended(me)
+        del scheduler, body  # an idle greenlet keeps no world alive
+        scheduler, body, hub = hub.switch()
 
 
 class Gate:

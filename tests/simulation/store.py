@@ -15,6 +15,11 @@ from ledger.record import Record
 from ledger.run import PersonalFields, RunLedger
 from ledger.store import Change, DuePage, ReviewPage, ReviewPlace
 
+_EFFECT_ID = attrgetter("effect_id")
+_APPROVAL_ID = attrgetter("approval_id")
+_NAME = attrgetter("name")
+_NOTHING_DUE = DuePage(run_ids=(), cursor=None)
+
 
 class SharedStore:
     """A ``ledger.store.LedgerStore``."""
@@ -24,6 +29,7 @@ class SharedStore:
         self._runs: dict[str, RunLedger] = {}
         self._events: dict[str, list[Event]] = {}
         self._personal: dict[str, PersonalFields | None] = {}
+        self._shards: dict[str, str] = {}
 
     @property
     def due_shards(self) -> tuple[str, ...]:
@@ -39,11 +45,13 @@ class SharedStore:
         run_id, at = change.run.run_id, change.expected_sequence
         events = self._events.get(run_id, [])
         _check(change)
-        if any(event.commit_id == change.commit_id for event in events[at : at + 1]):
+        if len(events) > at and events[at].commit_id == change.commit_id:
             return
         erased = change.personal is not None and self._personal.get(run_id, ...) is None
         if len(events) != at or erased:
             raise LedgerMoved(f"Run {run_id} is no longer at {at}; read it again.")
+        if not events:
+            self._shards[run_id] = due_shard(run_id)
         self._runs[run_id] = _applied(self._runs.get(run_id), change)
         self._events.setdefault(run_id, events).extend(change.events)
         if change.personal is not None:
@@ -61,8 +69,10 @@ class SharedStore:
             for run_id, ledger in self._runs.items()
             if ledger.run.due_at_ms is not None
             and ledger.run.due_at_ms <= now_ms
-            and due_shard(run_id) == shard
+            and self._shards[run_id] == shard
         )
+        if not entries:
+            return _NOTHING_DUE
         left = [entry for entry in entries if entry > after]
         return DuePage(
             run_ids=tuple(run_id for _, run_id in left[:limit]),
@@ -103,9 +113,9 @@ def _applied(before: RunLedger | None, change: Change) -> RunLedger:
     known = before or RunLedger(run=change.run)
     return RunLedger(
         run=change.run,
-        effects=_with(known.effects, change.effects, attrgetter("effect_id")),
-        approvals=_with(known.approvals, change.approvals, attrgetter("approval_id")),
-        checkpoints=_with(known.checkpoints, change.checkpoints, attrgetter("name")),
+        effects=_with(known.effects, change.effects, _EFFECT_ID),
+        approvals=_with(known.approvals, change.approvals, _APPROVAL_ID),
+        checkpoints=_with(known.checkpoints, change.checkpoints, _NAME),
     )
 
 

@@ -97,9 +97,11 @@ def _check_move(check: "Check", known: Trail, event: Event, allowed: dict[str, s
 
 def _check_owner(check: "Check", before: RunLedger, change: Change, process: "Process") -> None:
     """A replaced execution changes nothing more, except that what its worker learned is kept."""
-    owner = before.run.execution_name
     fenced = [found for found in change.events if found.actor.kind == "execution"]
-    if not fenced or (before.run.is_open and all(f.actor.actor_id == owner for f in fenced)):
+    if not fenced:
+        return
+    owner = before.run.execution_name
+    if before.run.is_open and all(found.actor.actor_id == owner for found in fenced):
         return
     late = RECONCILES in process.name or any(f.kind in LATE_KINDS for f in change.events)
     if not late:

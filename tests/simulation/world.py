@@ -9,7 +9,7 @@ from ledger.admission import Opening
 from ledger.errors import InvariantBroken, LedgerError
 from ledger.event import EventKind
 from ledger.idempotency import run_id_for
-from ledger.run import RunLedger
+from ledger.run import Run
 from ledger.store import Change, LedgerStore
 from ledger.transitions import RunState
 from reconciler.sweeper import sweep
@@ -68,6 +68,9 @@ class World:
         self.stood_still_at_ms = 0
         """Processes that began before this moment are gone."""
 
+        self._spare: list[Process] = []
+        """Ended processes, whose ports take longer to build than most of them live."""
+
         self.ids = 0
         self.steps = 0
         copies = seed % MEMORY_STORE_EVERY == 0 if copies is None else copies
@@ -85,6 +88,9 @@ class World:
             run_id_for(TENANT_ID, actors.CUSTOMER.actor_id, opening.caller_key)
             for opening in self.openings
         ]
+        self._heads: dict[str, Run] = {}
+        """Every run's head as it was committed last."""
+
         self.used_shards = tuple(sorted({due_shard(run_id) for run_id in self.run_ids}))
         self._looks: dict[str, int] = {}
         self._tick_at_ms: int | None = None
@@ -145,7 +151,8 @@ class World:
         """Let a process act; ``ended`` hears its result, or the name of its error."""
 
         def body() -> None:
-            process = Process(self, kind, name)
+            process = self._spare.pop() if self._spare else Process(self)
+            process.begin(kind, name)
             try:
                 outcome = act(process)
             except ProcessDied:
@@ -162,6 +169,7 @@ class World:
                 self.check.fail("foreign error", f"{kind}: {text}")
             finally:
                 process.end()
+                self._spare.append(process)
             if ended is not None:
                 ended(outcome)
 
@@ -200,6 +208,7 @@ class World:
                     f" {event.reason}",
                     None,
                 )
+        self._heads[run_id] = after.run
         self.check.committed(process, before, after, change)
         kinds = {event.kind for event in change.events}
         if not kinds <= LOOKED_ONLY:
@@ -216,9 +225,9 @@ class World:
     def _plan_tick(self) -> None:
         """Plan the first tick that finds something due; those before it would find nothing."""
         due_ms = [
-            ledger.run.due_at_ms
-            for ledger in self._ledgers()
-            if ledger.run.due_at_ms is not None and not self._idle(ledger)
+            head.due_at_ms
+            for head in self._heads.values()
+            if head.due_at_ms is not None and not self._idle(head)
         ]
         if not due_ms:
             return
@@ -228,22 +237,18 @@ class World:
             self._tick_at_ms = at_ms
             self.scheduler.at(at_ms, lambda: self._tick(at_ms))
 
-    def _idle(self, ledger: RunLedger) -> bool:
-        waits_for_people = ledger.run.state is RunState.REVIEW
-        return waits_for_people and self._looks.get(ledger.run.run_id, 0) >= IDLE_LOOKS
-
-    def _ledgers(self) -> list[RunLedger]:
-        found = [self.store.load(run_id) for run_id in self.run_ids]
-        return [ledger for ledger in found if ledger is not None]
+    def _idle(self, head: Run) -> bool:
+        waits_for_people = head.state is RunState.REVIEW
+        return waits_for_people and self._looks.get(head.run_id, 0) >= IDLE_LOOKS
 
     def _tick(self, at_ms: int) -> None:
         if self._tick_at_ms != at_ms:
             return  # an earlier one was planned since
         self._tick_at_ms = None
         self._ticks += 1
-        for ledger in self._ledgers():
-            if ledger.run.state is RunState.REVIEW:
-                self._looks[ledger.run.run_id] = self._looks.get(ledger.run.run_id, 0) + 1
+        for head in self._heads.values():
+            if head.state is RunState.REVIEW:
+                self._looks[head.run_id] = self._looks.get(head.run_id, 0) + 1
         name = f"sweeper{self._ticks}"
         rng = Dice(self.seed, name)
         self._sweep(name, int(rng.random() * 2_000))
