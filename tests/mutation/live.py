@@ -21,7 +21,7 @@ from tests.mutation.generate import Mutant
 
 type Line = tuple[str, int]
 
-# Slower tests take no part: they ask in combination what quicker ones ask one by one.
+# Slower tests of other modules take no part: they ask in combination what quicker ones ask alone.
 SLOW_SECONDS = 0.1
 # A mutant that so many tests do not notice has survived. More would see few of them, at a high
 # price: what is left is read one by one anyway.
@@ -54,12 +54,12 @@ class Measured:
         """
         wanted = range(mutant.first_line, mutant.last_line + 1)
         ways = self.ways.get(str(mutant.path), {})
+        own = f"/test_{mutant.path.stem}"
         tests = [
             test
             for test, lines in ways.items()
-            if self.seconds[test] <= SLOW_SECONDS and not lines.isdisjoint(wanted)
+            if not lines.isdisjoint(wanted) and (own in test or self.seconds[test] <= SLOW_SECONDS)
         ]
-        own = f"/test_{mutant.path.stem}"
         return sorted(spread(tests, self.seconds, ways), key=lambda test: own not in test)
 
     def imported(self, mutant: Mutant) -> bool:
