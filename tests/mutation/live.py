@@ -88,7 +88,7 @@ class LiveSession:
         self._failed = ""
         self._lines: set[Line] = self.measured.at_import
         self._functions: dict[tuple[str, str], list[FunctionType]] = {}
-        self._remembered: list[_lru_cache_wrapper[object]] = []
+        self._forgetting: list[Callable[[], None]] = []
         self._items: dict[str, pytest.Item] = {}
         self._killers: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
 
@@ -111,7 +111,7 @@ class LiveSession:
             raise session.Failed("the tests cannot be loaded")
         self._items = {item.nodeid: item for item in session.items}
         self._functions = _functions_under(self._prefix)
-        self._remembered = _caches_under(self._prefix)
+        self._forgetting = _clearers_under(self._prefix)
         self._measure(session.items)
         self._keep(self.measured.seconds)
         gc.collect()
@@ -150,8 +150,8 @@ class LiveSession:
 
     def _forget(self) -> None:
         """Let no answer be known already: the code that makes it has to run."""
-        for cache in self._remembered:
-            cache.cache_clear()
+        for clear in self._forgetting:
+            clear()
 
     def _is_exchangeable(self, mutant: Mutant) -> bool:
         """Return whether the function is alive and closes over nothing (``super()`` does)."""
@@ -213,10 +213,10 @@ def _functions_under(prefix: str) -> dict[tuple[str, str], list[FunctionType]]:
     return found
 
 
-def _caches_under(prefix: str) -> list[_lru_cache_wrapper[object]]:
-    """Return the caches of functions of the files under ``prefix``."""
+def _clearers_under(prefix: str) -> list[Callable[[], None]]:
+    """Return what clears the caches of functions of the files under ``prefix``."""
     return [
-        thing
+        thing.cache_clear
         for thing in gc.get_objects()
         if isinstance(thing, _lru_cache_wrapper)
         and isinstance(thing.__wrapped__, FunctionType)

@@ -40,6 +40,21 @@ def test_given_what_the_customer_wrote_when_confirmed_then_the_contact_is_kept_b
     )
 
 
+def test_given_targets_that_were_read_when_confirmed_then_the_evidence_says_whose_and_when() -> (
+    None
+):
+    world = a_world(WITH_TARGETS)
+
+    confirm(world)
+
+    checkpoint = world.ledger.proven(CONFIRMED)
+    assert checkpoint is not None
+    assert checkpoint.evidence.source == "payments"
+    assert checkpoint.evidence.record_id == "cus_1"
+    assert checkpoint.evidence.provider_status == "read"
+    assert checkpoint.evidence.read_at_ms == checkpoint.reached_at_ms == world.clock.now_ms()
+
+
 def test_given_nothing_kept_before_when_confirmed_then_there_is_the_contact() -> None:
     world = a_world(WITH_TARGETS, personal=False)
 

@@ -4,7 +4,7 @@ from ledger.draft import Draft
 from ledger.event import EventKind
 from ledger.transitions import EffectState, RunState
 from tests.unit.ledger.sample import REFUND_ID, a_refund
-from tests.unit.ledger.support import a_world, given
+from tests.unit.ledger.support import a_draft, a_world, given
 
 
 def test_given_a_review_when_it_begins_and_ends_then_its_reason_and_its_time_go_with_it() -> None:
@@ -42,3 +42,17 @@ def test_given_fields_that_newer_code_has_written_when_changed_then_they_stay() 
 
     assert world.run().model_extra == {"of_a_later_release": "kept"}
     assert world.effect().model_extra == {"of_a_later_release": 7}
+
+
+def test_given_a_draft_when_looked_at_then_its_run_counts_the_events_that_it_will_have() -> None:
+    world = a_world()
+    before = world.run().sequence
+    draft = a_draft(world)
+    assert draft.ledger.run.sequence == before
+
+    for number in (1, 2):
+        draft.note(EventKind.RECONCILE_READ, "given")
+        assert draft.ledger.run.sequence == before + number
+    draft.set_run(engineering=True)
+
+    assert draft.ledger.run.sequence == draft.change().run.sequence == before + 2

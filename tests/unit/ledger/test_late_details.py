@@ -81,6 +81,7 @@ def test_given_an_overdue_refund_when_it_never_left_then_the_trail_says_by_whose
 
     assert world.run().state is RunState.ACTIVE
     assert world.effect().attempts[0].fault == str(NEVER_SENT)
+    assert world.effect().overdue is False
     reasons = {event.kind: event.reason for event in world.events}
     assert reasons[EventKind.EFFECT_NOT_REACHED].endswith(str(NEVER_SENT))
     assert reasons[EventKind.REVIEW_ENDED].endswith(str(NEVER_SENT))

@@ -5,6 +5,7 @@ import pytest
 from ledger.attempt import AttemptOutcome
 from ledger.due import read_wait_seconds
 from ledger.event import EventKind
+from ledger.provider import Findings, ProviderCall
 from ledger.recheck import MAX_FAILED_RECHECKS, note_unreadable, recheck_confirmed
 from ledger.transitions import EffectState
 from tests.builders import an_attempt
@@ -87,6 +88,22 @@ def test_given_the_last_read_that_may_fail_when_it_does_then_the_one_after_it_be
         (0, 1) if given_up else (reads + 1, 0)
     )
     assert (world.kinds[-1] is EventKind.RECHECK_MISSED) is given_up
+
+
+def test_given_a_confirmed_refund_when_read_again_then_the_write_that_was_made_is_asked_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = a_confirmed_world()
+    asked: list[ProviderCall] = []
+
+    def look_up(call: ProviderCall) -> Findings:
+        asked.append(call)
+        return Findings(records=tuple(world.payments.held), complete=True)
+
+    monkeypatch.setattr(world.payments, "look_up", look_up)
+
+    assert recheck_confirmed(world.ports, RUN_ID, world.effect(), OPERATOR)
+    assert asked == world.payments.calls
 
 
 def test_given_a_mail_when_read_again_then_there_is_nobody_to_ask_and_it_holds() -> None:

@@ -86,7 +86,9 @@ def test_given_a_live_claim_when_read_then_the_wait_ends_with_it_and_not_before(
     assert world.reconcile().wait_seconds == wait_seconds
 
 
-@pytest.mark.parametrize(("passed_ms", "wait_seconds"), [(0, 60), (1, 60), (1000, 59), (59_001, 1)])
+@pytest.mark.parametrize(
+    ("passed_ms", "wait_seconds"), [(0, 60), (1, 60), (1000, 59), (58_999, 2), (59_001, 1)]
+)
 def test_given_a_first_read_that_found_nothing_when_read_then_the_wait_is_the_rest_of_the_window(
     passed_ms: int, wait_seconds: int
 ) -> None:
