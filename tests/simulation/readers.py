@@ -165,6 +165,11 @@ def _is_outdated(ledger: RunLedger, effect: Effect) -> bool:
     """Return whether this is the receipt of a refund in whose place there is another now."""
     if effect.operation != "receipt" or effect.state is not EffectState.CONFIRMED:
         return False
+    if any(
+        found.operation == "receipt" and found.instance > effect.instance
+        for found in ledger.effects
+    ):
+        return True  # another one reports in its place, whatever has become of its refund since
     proven = [
         found.evidence.record_id
         for found in ledger.effects
