@@ -30,8 +30,11 @@ def _note(ports: Ports, task: Task, reason: str) -> None:
         run = draft.ledger.run
         due_at_ms = run.due_at_ms
         half_ms = run.progress_deadline_seconds * 1000 // 2
+        # A run that has ended is due for other reasons, and no stage of it waits.
+        if not run.is_open or run.epoch != task.epoch or due_at_ms is None:
+            return
         # One event for each half deadline, however often the stage is retried.
-        if run.epoch == task.epoch and due_at_ms is not None and due_at_ms - draft.now_ms < half_ms:
+        if due_at_ms - draft.now_ms < half_ms:
             draft.note(EventKind.PROVIDER_UNREADABLE, reason, prior=run.state, state=run.state)
 
     update(ports, task.run_id, task.actor, decide)

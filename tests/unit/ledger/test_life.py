@@ -6,7 +6,7 @@ from ledger.errors import ProviderUnavailable
 from ledger.event import EventKind
 from ledger.life import showing_life
 from ledger.task import Task
-from tests.unit.ledger.sample import RUN_ID
+from tests.unit.ledger.sample import PAYMENTS, RUN_ID
 from tests.unit.ledger.support import World, an_approved_world
 
 
@@ -51,6 +51,20 @@ def test_an_execution_that_was_replaced_shows_no_life() -> None:
     world.pass_seconds(world.run().progress_deadline_seconds)
 
     wait_out(world, epoch=0)
+
+    assert notes(world) == 0
+
+
+def test_a_worker_that_comes_back_to_a_run_that_has_ended_leaves_no_event() -> None:
+    world = an_approved_world()
+    world.payments.contract = PAYMENTS.model_copy(update={"rechecks_after_seconds": (3600,)})
+    world.perform()
+    world.perform("receipt")
+    world.resume()
+    assert world.run().due_at_ms is not None
+    world.pass_seconds(3600)
+
+    wait_out(world)
 
     assert notes(world) == 0
 
