@@ -99,7 +99,7 @@ def an_approval(**overrides: Any) -> Approval:
             "workflow": WORKFLOW,
             "checkpoint": "request_approved",
             "payload": payload,
-            "digest": Approval.payload_digest(WORKFLOW, payload),
+            "digest": Approval.version_digest(WORKFLOW, payload),
             "requested_at_ms": NOW_MS,
             "expires_at_ms": NOW_MS + 3_600_000,
             **overrides,
@@ -159,12 +159,10 @@ def a_change(
         an_event(run_id=head.run_id, sequence=sequence, commit_id=commit_id)
         for sequence in range(expected_sequence + 1, last + 1)
     )
-    return Change.model_validate(
-        {
-            "commit_id": commit_id,
-            "expected_sequence": expected_sequence,
-            "run": head,
-            "events": events,
-            **overrides,
-        }
-    )
+    consistent: dict[str, Any] = {
+        "commit_id": commit_id,
+        "expected_sequence": expected_sequence,
+        "run": head,
+        "events": events,
+    }
+    return Change(**{**consistent, **overrides})

@@ -9,7 +9,7 @@ from ledger.due import next_look_at_ms
 from ledger.effect import Effect
 from ledger.event import Actor, Event, EventKind
 from ledger.record import Record, Scalar
-from ledger.run import PersonalFields, Run, RunLedger
+from ledger.run import PersonalFields, RunLedger
 from ledger.store import Change
 from ledger.transitions import EffectState, RunState, check_effect_move, check_run_move
 
@@ -49,10 +49,10 @@ class Draft:
 
     @property
     def ledger(self) -> RunLedger:
-        """Return the run as it will be once committed."""
+        """Return the run as it will be once committed; its head is numbered by ``change``."""
         if self._ledger is None:
             self._ledger = RunLedger(
-                run=self._numbered_run(),
+                run=self._run,
                 effects=_merged(self._base.effects, self._effects, _EFFECT_ID),
                 approvals=_merged(self._base.approvals, self._approvals, _APPROVAL_ID),
                 checkpoints=_merged(self._base.checkpoints, self._checkpoints, _NAME),
@@ -71,7 +71,6 @@ class Draft:
     ) -> None:
         """Append an event."""
         run = self._run
-        self._ledger = None
         self._events.append(
             Event(
                 run_id=run.run_id,
@@ -224,7 +223,9 @@ class Draft:
             # One rule for whatever changes after the end: a person sees it, and only they go on.
             self.send_to_review(self._after_the_end)
         due_at_ms = next_look_at_ms(self.ledger, self.now_ms)
-        self._run = self._numbered_run().model_copy(update={"due_at_ms": due_at_ms})
+        self._run = self._run.model_copy(
+            update={"sequence": self._sequence, "due_at_ms": due_at_ms}
+        )
         self._ledger = None
         return Change(
             commit_id=self._commit_id,
@@ -241,11 +242,6 @@ class Draft:
     def _sequence(self) -> int:
         """Return the number of the newest event."""
         return self._base.run.sequence + len(self._events)
-
-    def _numbered_run(self) -> Run:
-        if self._run.sequence != self._sequence:
-            self._run = self._run.model_copy(update={"sequence": self._sequence})
-        return self._run
 
 
 def _revised[T: Record](record: T, updates: Mapping[str, object]) -> T:

@@ -1,9 +1,11 @@
 """A run: one job for one customer, with everything the ledger holds about it."""
 
+from dataclasses import dataclass
+
 from ledger.approval import Approval, ApprovalState
 from ledger.checkpoint import Checkpoint
 from ledger.effect import Effect
-from ledger.record import Record, Scalar, StoredRecord
+from ledger.record import Scalar, StoredRecord
 from ledger.transitions import OPEN_RUN_STATES, EffectState, RunState
 
 
@@ -62,8 +64,13 @@ class Run(StoredRecord):
         return f"{self.run_id}-e{self.epoch}"
 
 
-class RunLedger(Record):
-    """A run and its records, as one consistent read returned them."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunLedger:
+    """A run and its records, as one consistent read returned them.
+
+    Its parts were checked when they were made, and it is made anew with every step of a change:
+    a dataclass, which checks nothing a second time.
+    """
 
     run: Run
     effects: tuple[Effect, ...] = ()

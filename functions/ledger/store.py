@@ -1,5 +1,6 @@
 """What the domain asks of a store: one transaction for state and event, and honest reads."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from ledger.approval import Approval
@@ -10,7 +11,8 @@ from ledger.record import Record
 from ledger.run import PersonalFields, Run, RunLedger
 
 
-class Change(Record):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
     """One transaction: the new head, the records that changed, and at least one event.
 
     ``events`` are numbered ``expected_sequence + 1`` and on; ``run.sequence`` is the last of them.

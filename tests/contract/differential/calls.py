@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from itertools import cycle, groupby
 from typing import Protocol
 
+from pydantic_core import to_jsonable_python
+
 from ledger.errors import LedgerError
 from ledger.record import Record
+from ledger.run import RunLedger
 from ledger.store import Change, LedgerStore
 from tests.contract.differential.listings import Listing
 
@@ -44,11 +47,11 @@ def answer(call: Call, side: Side) -> Answer:
         return (BROKE, repr(error))
 
 
-def text_of(record: Record | None) -> str | None:
-    """Return the record as text in which ``1`` and ``true`` differ, and the order of names not."""
-    if record is None:
+def text_of(found: RunLedger | Record | None) -> str | None:
+    """Return what was read as text: ``1`` and ``true`` differ, the order of names does not."""
+    if found is None:
         return None
-    return json.dumps(record.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
+    return json.dumps(to_jsonable_python(found), sort_keys=True, ensure_ascii=False)
 
 
 @dataclass(frozen=True)

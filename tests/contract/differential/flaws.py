@@ -1,6 +1,7 @@
 """Changes that contradict themselves, and changes at the bounds of one transaction."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -40,7 +41,7 @@ def made_into(flaw: Flaw, change: Change) -> Change:
 
 
 def _with(change: Change, **update: Any) -> Change:
-    return change.model_copy(update=update)
+    return replace(change, **update)
 
 
 def _renumbered(change: Change, sequences: list[int]) -> Change:

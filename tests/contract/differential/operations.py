@@ -4,7 +4,7 @@ A further one is a class here and a line in ``scripts.operations``.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -177,7 +177,7 @@ class Commit(Brief):
                 update = {"effects": (grown(change.effects[0], size_bytes), *change.effects[1:])}
             case Grown.PERSONAL if change.personal:
                 update = {"personal": grown(change.personal, size_bytes)}
-        return change.model_copy(update=update)
+        return replace(change, **update)
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ def test_the_text_is_shown_in_the_packet_and_nowhere_else(gateway: Gateway) -> N
     elsewhere = (
         gateway.read().text,
         gateway.view().text,
-        gateway.world.ledger.model_dump_json(),
+        repr(gateway.world.ledger),
         "".join(event.model_dump_json() for event in gateway.world.events),
         str(gateway.lines),
         gateway.world.processes.log.getvalue(),

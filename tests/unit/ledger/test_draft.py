@@ -215,5 +215,5 @@ def test_personal_fields_go_to_their_one_erasable_place() -> None:
     stored = world.store.personal(RUN_ID)
     assert stored is not None
     assert stored.fields == {"email": "ada@example.com"}
-    assert "ada@example.com" not in world.ledger.model_dump_json()
+    assert "ada@example.com" not in repr(world.ledger)
     assert not any("ada@example.com" in event.model_dump_json() for event in world.events)

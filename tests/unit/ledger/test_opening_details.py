@@ -8,11 +8,9 @@ from ledger.admission import Opening, check_targets, open_run
 from ledger.provider import Authority
 from ledger.record import Scalar
 from ledger.transitions import RunState
-from ledger.workflow import Operation, WorkflowDefinition
 from tests.unit.ledger.sample import AGENT, BOUND, DEFINITION, REQUEST
 from tests.unit.ledger.support import World
-
-REFUND, RECEIPT = DEFINITION.operations
+from tests.unit.ledger.versions import with_fee
 
 
 def opening(text: str = "") -> Opening:
@@ -26,11 +24,6 @@ def opening(text: str = "") -> Opening:
     )
 
 
-def with_operations(*operations: Operation) -> WorkflowDefinition:
-    """Return the sample workflow with other operations, unchecked."""
-    return DEFINITION.model_copy(update={"operations": operations})
-
-
 def test_given_a_customers_words_when_opened_then_they_are_kept_only_where_they_can_be_erased() -> (
     None
 ):
@@ -41,7 +34,7 @@ def test_given_a_customers_words_when_opened_then_they_are_kept_only_where_they_
     personal = world.store.personal(ledger.run.run_id)
     assert personal is not None
     assert personal.fields == {"customer_text": "I moved abroad"}
-    assert "abroad" not in ledger.model_dump_json()
+    assert "abroad" not in repr(ledger)
 
 
 def test_given_no_words_when_opened_then_there_is_nothing_to_erase() -> None:
@@ -76,9 +69,8 @@ def test_given_several_writes_that_need_a_yes_when_opened_then_each_owner_is_ask
         return Authority(allowed=True, reason="", snapshot={"refundable": len(asked)})
 
     monkeypatch.setattr(world.payments, "authority", authority)
-    fee = REFUND.model_copy(update={"name": "fee", "request_fields": ("charge_id",)})
 
-    snapshot = check_targets(world.ports, with_operations(RECEIPT, REFUND, fee), dict(REQUEST))
+    snapshot = check_targets(world.ports, with_fee(), dict(REQUEST))
 
     assert asked == [(BOUND, {}), ({"charge_id": "ch_1"}, {})]
     assert snapshot == {"refund_refundable": 1, "fee_refundable": 2}
