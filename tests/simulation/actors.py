@@ -194,11 +194,11 @@ def _meddling(world: "World", struck: Fault) -> Callable[[], None]:
             case Fault.DASHBOARD_PARTIAL if left_minor >= 1_500:
                 bank.pay_back(1_500, {}, None)
             case Fault.RENEWAL_OFF:
-                bank.renewals["sub_1"].off = True
+                bank.turn("sub_1", off=True)
             case Fault.RENEWAL_ON:
-                bank.renewals["sub_1"].off = False
+                bank.turn("sub_1", off=False)
             case Fault.DISPUTED:
-                bank.disputed = True
+                bank.dispute()
             case Fault.ADDRESS_CHANGED:
                 bank.email = OTHER_EMAIL
             case Fault.RESTLESS:

@@ -8,11 +8,12 @@ request still runs, is refused; after 24 hours the key is forgotten.
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 
 from ledger.contract import FaultKind
 from ledger.provider import ProviderFault
 from providers.stripe_api import MARK, Charge, Customer, Refund, RefundList, Subscription
+from providers.stripe_notice import Kind, Reference
 from tests.simulation.dice import Dice
 from tests.simulation.faults import Fault
 from tests.simulation.scheduler import Scheduler
@@ -23,9 +24,12 @@ EMAIL, OTHER_EMAIL = "zebra.lovelace@marker.example", "lovelace.zebra@marker.exa
 CURRENCY = "usd"
 CHARGED_MINOR = 10_000
 KEY_LIFETIME_MS = 24 * 3_600_000
+ABOUT_CHARGE = Reference(Kind.CHARGE, CHARGE_ID)
 LIVE_STATUSES = frozenset({"succeeded", "pending", "requires_action"})
 # When a pending refund ends, or one that succeeded fails after all.
 ENDS_AFTER_MS = (10_000, 5 * 24 * 3_600_000)
+
+MAX_SHOWN = 1_000  # records as they are shown, which are frozen
 
 type Answer = Refund | Subscription | ProviderFault
 
@@ -66,8 +70,13 @@ class Mail:
     message_id: str
     to: str
     text: str
-    mark: str
+    tags: Mapping[str, str]
     at_ms: int
+
+    @property
+    def mark(self) -> str:
+        """Return the effect id in its tags."""
+        return self.tags[MARK]
 
 
 @dataclass
@@ -87,10 +96,9 @@ class Bank:
     rng: Dice
     refunds: list[RefundTruth] = field(default_factory=list)
     mails: list[Mail] = field(default_factory=list)
-    shown_done: set[str] = field(default_factory=set)
-    """Ids of records that some read has shown as done."""
-
     shown_failed: set[str] = field(default_factory=set)
+    """Ids of records that some look-up has shown as not done."""
+
     refused_keys: set[str] = field(default_factory=set)
     """Keys to whose request the provider said a definite no."""
 
@@ -107,6 +115,9 @@ class Bank:
 
     on_refund: Callable[[RefundTruth], None] = lambda _: None
     on_mail: Callable[[Mail], None] = lambda _: None
+    on_change: Callable[[Reference], None] = lambda _: None
+    """Hears which record has changed, whoever changed it."""
+
     _keys: dict[str, SavedKey] = field(default_factory=dict)
 
     # Reads.
@@ -125,11 +136,6 @@ class Bank:
     def refund_list(self, *, complete: bool) -> RefundList:
         """Return the refunds, newest first; an incomplete list lacks the newest."""
         found = self.refunds[::-1] if complete else self.refunds[:-1][::-1]
-        for refund in found:
-            if refund.status == "succeeded":
-                self.shown_done.add(refund.record_id)
-            elif not refund.is_live:
-                self.shown_failed.add(refund.record_id)
         return RefundList(tuple(_refund(refund) for refund in found), complete=complete)
 
     def subscription(self, subscription_id: str) -> Subscription | None:
@@ -137,7 +143,6 @@ class Bank:
         renewal = self.renewals.get(subscription_id)
         if renewal is None:
             return None
-        (self.shown_done if renewal.off else self.shown_failed).add(subscription_id)
         return _subscription(subscription_id, renewal)
 
     def customer(self, customer_id: str) -> Customer | None:
@@ -188,9 +193,9 @@ class Bank:
             return ProviderFault(FaultKind.ANSWERED, 409, "idempotency_key_in_use")
         return saved.answer
 
-    def accept_mail(self, to: str, text: str, mark: str) -> str:
+    def accept_mail(self, to: str, text: str, tags: Mapping[str, str]) -> str:
         """Accept a mail. Return its id."""
-        mail = Mail(f"mail_{len(self.mails) + 1}", to, text, mark, self.scheduler.now_ms)
+        mail = Mail(f"mail-{len(self.mails) + 1}", to, text, dict(tags), self.scheduler.now_ms)
         self.mails.append(mail)
         self.on_mail(mail)
         return mail.message_id
@@ -217,17 +222,29 @@ class Bank:
             case Fault.FAILS_LATER:
                 self._later(made, "failed")
         self.on_refund(made)
+        self.on_change(ABOUT_CHARGE)
         return made
+
+    def turn(self, subscription_id: str, *, off: bool) -> None:
+        """Let somebody switch a renewal off or on; whose mark it carries stays as it is."""
+        self.renewals[subscription_id].off = off
+        self.on_change(Reference(Kind.SUBSCRIPTION, subscription_id))
+
+    def dispute(self) -> None:
+        """Let the customer's bank dispute the charge."""
+        self.disputed = True
+        self.on_change(ABOUT_CHARGE)
 
     def by_hand(self, amount_minor: int) -> None:
         """Let a colleague do what seems to hang, without our mark."""
-        self.renewals[SUBSCRIPTION_IDS[0]].off = True
+        self.turn(SUBSCRIPTION_IDS[0], off=True)
         if self.refunded_minor + amount_minor <= CHARGED_MINOR:
             self.pay_back(amount_minor, {}, None)
 
     def _later(self, made: RefundTruth, status: str) -> None:
         def change() -> None:
             made.status = status
+            self.on_change(ABOUT_CHARGE)
 
         low, high = ENDS_AFTER_MS
         delay_ms = int(low * (high / low) ** self.rng.random())
@@ -240,6 +257,7 @@ class Bank:
             subscription_id = str(params["id"])
             renewal = Renewal(bool(params["cancel_at_period_end"]), _metadata(params))
             self.renewals[subscription_id] = renewal
+            self.on_change(Reference(Kind.SUBSCRIPTION, subscription_id))
             return _subscription(subscription_id, renewal)
         amount_minor = params.get("amount", CHARGED_MINOR - self.refunded_minor)
         assert isinstance(amount_minor, int)
@@ -274,23 +292,38 @@ def _customer(email: str) -> Customer:
 
 
 def _subscription(subscription_id: str, renewal: Renewal) -> Subscription:
+    return _shown_subscription(subscription_id, tuple(renewal.metadata.items()), off=renewal.off)
+
+
+def _refund(found: RefundTruth) -> Refund:
+    marks = tuple(found.metadata.items())
+    return _shown_refund(found.record_id, found.amount_minor, found.status, marks)
+
+
+@lru_cache(MAX_SHOWN)
+def _shown_subscription(
+    subscription_id: str, marks: tuple[tuple[str, str], ...], *, off: bool
+) -> Subscription:
     return Subscription(
         id=subscription_id,
         customer=CUSTOMER_ID,
         status="active",
-        cancel_at_period_end=renewal.off,
-        metadata=dict(renewal.metadata),
+        cancel_at_period_end=off,
+        metadata=dict(marks),
     )
 
 
-def _refund(found: RefundTruth) -> Refund:
+@lru_cache(MAX_SHOWN)
+def _shown_refund(
+    record_id: str, amount_minor: int, status: str, marks: tuple[tuple[str, str], ...]
+) -> Refund:
     return Refund(
-        id=found.record_id,
-        amount=found.amount_minor,
+        id=record_id,
+        amount=amount_minor,
         charge=CHARGE_ID,
         currency=CURRENCY,
-        status=found.status,
-        metadata=dict(found.metadata),
+        status=status,
+        metadata=dict(marks),
     )
 
 

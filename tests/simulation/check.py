@@ -19,6 +19,7 @@ from tests.simulation import settlements, trail
 from tests.simulation.bank import CHARGE_ID, Mail, RefundTruth
 from tests.simulation.ending import check_ending
 from tests.simulation.readers import Situation, check_readers
+from tests.simulation.told import Told
 
 if TYPE_CHECKING:
     from tests.simulation.process import Process
@@ -63,7 +64,13 @@ class Check:
         self.sends_wanted: Counter[str] = Counter()
         """Run to how often an operator wanted its mail to be sent once more."""
 
+        self.told = Told(self)
         self.attested: set[str] = set()
+        """Effects that are confirmed by a person's word alone."""
+
+        self.ended: set[str] = set()
+        """Runs that were closed or completed once, whatever brought them back since."""
+
         self.looked_again: set[str] = set()
         """Runs that an operator had looked up again: what a review was for may be past."""
 
@@ -114,7 +121,10 @@ class Check:
                 settlements.check_operator(self, process, before, event)
             case EventKind.APPROVAL_GRANTED | EventKind.APPROVAL_DECLINED if before is not None:
                 settlements.check_decision(self, process, before, after, event)
+            case EventKind.RUN_CLOSED:
+                self.ended.add(after.run.run_id)
             case EventKind.RUN_COMPLETED:
+                self.ended.add(after.run.run_id)
                 settlements.check_completed(self, after)
             case _ if any(found.effect_id == event.subject for found in change.effects):
                 settlements.check_settled(self, process, before, after, event, change)

@@ -74,6 +74,10 @@ def _refunded(check: "Check", ledger: RunLedger, _effect: Effect | None) -> bool
     return others_minor + check.world.amount_minor > 10_000
 
 
+def _has_ended(check: "Check", ledger: RunLedger, _effect: Effect | None) -> bool:
+    return ledger.run.run_id in check.ended
+
+
 def _always(_check: "Check", _ledger: RunLedger, _effect: Effect | None) -> bool:
     return True
 
@@ -97,7 +101,8 @@ REASONS: Mapping[str, tuple[re.Pattern[str], Truth]] = {
             r"|the provider accepted a|the provider holds a second|absent, and)",
             _is(EffectState.CONFLICT, EffectState.CONTRADICTED),
         ),
-        ("late record", r": a record appeared after the run was closed", _always),
+        ("late record", r": a record appeared after the run was closed", _has_ended),
+        ("late answer", r": an answer came after the run had ended", _has_ended),
         ("not decided in time", r"did not decide in time", _always),
         ("declined after part", r"declined after part of the work", _always),
         ("asked in vain", r"was asked \d+ times without a usable yes", _always),

@@ -49,6 +49,14 @@ class Fault(StrEnum):
     NOTICE_TWICE = "notice twice"
     NOTICE_LATE = "notice late"
     TICK_TWICE = "two sweepers at once"
+    PROVIDER_NOTICE_LOST = "provider's notice lost"
+    PROVIDER_NOTICE_TWICE = "provider's notice twice"
+    PROVIDER_NOTICE_LATE = "provider's notice late"
+    PROVIDER_NOTICE_OVERTAKEN = "provider's notice after a newer one"
+    MAIL_EVENT_LOST = "mail event lost"
+    MAIL_EVENT_TWICE = "mail event twice"
+    MAIL_EVENT_LATE = "mail event late"
+    MAIL_EVENT_OVERTAKEN = "mail event after a newer one"
 
     READ_NO_ANSWER = "provider read without answer"
     READ_ERROR = "provider read answered 500"
@@ -72,6 +80,11 @@ class Fault(StrEnum):
     PENDING_THEN_FAILED = "refund pending, fails later"
     PENDING_FOR_EVER = "refund pending for ever"
     FAILS_LATER = "refund succeeded, fails later"
+
+    MAIL_BOUNCES = "mail bounces"
+    MAIL_ANSWERED = "mail answered by a machine, which comes as a bounce"
+    MAIL_UNWANTED = "mail delivered and complained of"
+    MAIL_REJECTED = "mail accepted and then rejected"
 
     DASHBOARD_EQUAL = "equal refund by a colleague, without our mark"
     DASHBOARD_PARTIAL = "other refund by a colleague"
@@ -130,6 +143,33 @@ SITES: Mapping[str, tuple[int, tuple[Fault, ...]]] = {
     "ended": (8, (Fault.REDRIVEN,)),
     "notice": (8, (Fault.NOTICE_LOST, Fault.NOTICE_TWICE, Fault.NOTICE_LATE)),
     "tick": (4, (Fault.TICK_TWICE,)),
+    "stripe notice": (
+        4,
+        (
+            Fault.PROVIDER_NOTICE_LOST,
+            Fault.PROVIDER_NOTICE_TWICE,
+            Fault.PROVIDER_NOTICE_LATE,
+            Fault.PROVIDER_NOTICE_OVERTAKEN,
+        ),
+    ),
+    "mail event": (
+        12,
+        (
+            Fault.MAIL_EVENT_LOST,
+            Fault.MAIL_EVENT_TWICE,
+            Fault.MAIL_EVENT_LATE,
+            Fault.MAIL_EVENT_OVERTAKEN,
+        ),
+    ),
+    "mailbox": (
+        16,
+        (
+            Fault.MAIL_BOUNCES,
+            Fault.MAIL_ANSWERED,
+            Fault.MAIL_UNWANTED,
+            Fault.MAIL_REJECTED,
+        ),
+    ),
     "read": (2, (*ANY_CALL, Fault.READ_NO_ANSWER, Fault.READ_ERROR, Fault.OUTAGE)),
     "list": (
         4,
@@ -187,6 +227,7 @@ PLACES: tuple[tuple[str, ...], ...] = (
     ("invoke", "ended", "notice", "start", "status", "tick"),
     ("ring", "decide", "operate"),
     ("world",),
+    ("stripe notice", "mail event", "mailbox"),
 )
 _ALL = tuple(Fault)
 HIGHEST_RATE = 0.7  # something has to succeed between two faults
@@ -227,6 +268,8 @@ class Plan:
 
     def pick(self, site: str, who: str, number: int, rng: Dice) -> Fault | None:
         """Return the fault that strikes the ``number``-th call of ``who``, mostly None."""
+        if not self._tables:
+            return None
         table = self._tables.get(site)
         if table is None or rng.random() >= table[0]:
             return None

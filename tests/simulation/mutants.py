@@ -8,6 +8,7 @@ from ledger import answer
 from ledger.approval import Approval
 from ledger.contract import ErrorClass, FaultKind
 from ledger.event import EventKind
+from tests.simulation import tampered_feeds as feeds
 from tests.simulation import tampered_people as people
 from tests.simulation import tampered_reads as reads
 from tests.simulation import tampered_writes as writes
@@ -113,6 +114,26 @@ MUTANTS: Mapping[str, Mutant] = {
         Fault.REQUEST_LOST,
         Fault.REFUSED,
     ),
+    "believe a notice without looking": _mutant(
+        feeds.believe_a_notice, "confirmed", Fault.PENDING_THEN_DONE
+    ),
+    "contradict without looking": _mutant(feeds.contradict_without_looking, "contradicted"),
+    "take a mail event of another effect": _mutant(
+        feeds.take_an_event_of_another_mail,
+        "confirmed told",
+        Fault.ANSWER_LOST,
+        Fault.MAIL_EVENT_LATE,
+        Fault.MAIL_BOUNCES,
+    ),
+    "a redelivered bounce takes back a person's decision": _mutant(
+        feeds.let_a_bounce_count_each_time,
+        "told",
+        Fault.MAIL_BOUNCES,
+        Fault.MAIL_EVENT_TWICE,
+    ),
+    "overlook a bounce": _mutant(feeds.overlook_a_bounce, "told"),
+    "take an answer for a bounce": _mutant(feeds.take_an_answer_for_a_bounce, "told"),
+    "hide a bug in the log": _mutant(feeds.hide_a_bug_in_the_log, "swallowed"),
     "nobody looks after a waiting run": _mutant(people.nobody_looks_after_a_waiting_run, "way"),
     "promise the customer too much": _mutant(people.promise_the_customer_too_much, "readers"),
     "tell the model too much": _mutant(people.tell_the_model_too_much, "readers"),

@@ -12,9 +12,11 @@ from providers.ses_mail import SesMail
 from providers.stripe_billing import StripeBilling
 from providers.stripe_customers import StripeCustomers
 from providers.stripe_refunds import StripeRefunds
+from tests.simulation.bank import Mail
 from tests.simulation.dice import Dice
 from tests.simulation.faults import Fault
 from tests.simulation.ledger_ports import Doorbell, Executions, Store
+from tests.simulation.mail_news import MailNews
 from tests.simulation.provider_ports import Mailer, Stripe
 
 if TYPE_CHECKING:
@@ -98,7 +100,14 @@ class Process:
         """Which owners of targets this process has read."""
 
         self.swept: set[str] = set()
+        self.looked_up: set[str] = set()
+        """Providers that this process has looked effects up at."""
+
+        self.shown_done: set[str] = set()
+        """Ids of records that a look-up has shown to this process as done."""
+
         stripe = Stripe(self)
+        self.nominating = Stripe(self, nominates=True)
         directory = StripeCustomers(stripe)
         self.ports = Ports(
             store=Store(self),
@@ -123,10 +132,20 @@ class Process:
         self.look_up_began_ms = 0
         self.view_version: int | None = None
         self.shown_digest = ""
+        self.told: tuple[Mail, MailNews] | None = None
+        """The mail service's event that this process is about."""
 
     def end(self) -> None:
         """Forget everything. The ports know nothing of their own and serve another process."""
-        for known in (self.claims, self.claimed, self.words, self.has_read, self.swept):
+        for known in (
+            self.claims,
+            self.claimed,
+            self.words,
+            self.has_read,
+            self.swept,
+            self.looked_up,
+            self.shown_done,
+        ):
             known.clear()
 
     def now_ms(self) -> int:

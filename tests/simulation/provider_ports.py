@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 from ledger.contract import FaultKind
 from ledger.provider import ProviderFault
 from providers.stripe_api import Charge, Customer, Refund, RefundList, Subscription
-from tests.simulation.bank import Answer
+from tests.simulation.bank import LIVE_STATUSES, Answer
 from tests.simulation.faults import Fault
 
 if TYPE_CHECKING:
@@ -21,10 +21,15 @@ OUTAGE_MS = (60_000, 900_000)
 class Stripe:
     """A ``providers.stripe_api.StripeApi`` as one process reaches it."""
 
-    def __init__(self, process: "Process") -> None:
-        """Reach the world's bank from ``process``."""
+    def __init__(self, process: "Process", *, nominates: bool = False) -> None:
+        """Reach the world's bank from ``process``.
+
+        Reads of one that ``nominates`` are no look-up: what they show may name effects, and
+        proves nothing about them.
+        """
         self._process = process
         self._bank = process.world.bank
+        self._nominates = nominates
 
     def charge(self, charge_id: str) -> Charge | None:
         """Return the charge."""
@@ -37,8 +42,12 @@ class Stripe:
         """Return the subscription, and keep in mind that it was read."""
         began_ms = self._process.world.scheduler.now_ms
         found = self._read("read", lambda: self._bank.subscription(subscription_id))
-        self._process.world.check.was_read("stripe_billing", began_ms)
-        self._process.has_read.add("cancel")
+        if not self._nominates:
+            self._process.world.check.was_read("stripe_billing", began_ms)
+            self._process.has_read.add("cancel")
+            self._process.looked_up.add("stripe_billing")
+            if found is not None:
+                self._saw(found.id, done=found.cancel_at_period_end, failed=True)
         return found
 
     def customer(self, customer_id: str) -> Customer | None:
@@ -54,10 +63,21 @@ class Stripe:
         struck = process.enter("list")
         self._fail_read("list", struck)
         listed = self._bank.refund_list(complete=struck is not Fault.READ_PARTIAL)
-        if listed.complete:
-            process.world.check.was_read("stripe_refunds", began_ms)
+        if not self._nominates:
+            if listed.complete:
+                process.world.check.was_read("stripe_refunds", began_ms)
+            process.looked_up.add("stripe_refunds")
+            for refund in listed.refunds:
+                done = refund.status == "succeeded"
+                self._saw(refund.id, done=done, failed=refund.status not in LIVE_STATUSES)
         process.leave(struck)
         return listed
+
+    def _saw(self, record_id: str, *, done: bool, failed: bool) -> None:
+        if done:
+            self._process.shown_done.add(record_id)
+        elif failed:
+            self._bank.shown_failed.add(record_id)
 
     def create_refund(self, params: Mapping[str, object], idempotency_key: str) -> Refund:
         """Return the refund made."""
@@ -159,6 +179,7 @@ class Mailer:
             self._process.words[tags["effect_id"]] = fault
             raise
         self._process.words[tags["effect_id"]] = message_id
+        self._process.world.check.told.mails.add(message_id)
         return message_id
 
     def _send(self, to: str, subject: str, text: str, tags: Mapping[str, str]) -> str:
@@ -176,10 +197,10 @@ class Mailer:
             case Fault.LANDS_LATE | Fault.STUCK:
                 lands_ms = PROVIDER_TIMEOUT_MS + process.between((0, LANDS_WITHIN_MS))
                 at_ms = scheduler.now_ms + lands_ms
-                scheduler.at(at_ms, lambda: bank.accept_mail(to, text, mark), outside=True)
+                scheduler.at(at_ms, lambda: bank.accept_mail(to, text, tags), outside=True)
                 scheduler.pause(PROVIDER_TIMEOUT_MS)
                 raise ProviderFault(FaultKind.NO_ANSWER)
-        message_id = bank.accept_mail(to, text, mark)
+        message_id = bank.accept_mail(to, text, tags)
         process.leave(struck)
         match struck:
             case Fault.SAVED_500_DONE:

@@ -4,13 +4,17 @@ import logging
 import marshal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, cast
 from unittest.mock import patch
 
 from pydantic import BaseModel
 
 from ledger import canonical
+from ledger.errors import InvariantBroken, LedgerError
 from ledger.record import Record
+from runtime import log
+from tests.simulation.check import Violation
 from tests.simulation.tampering import everywhere
 
 MAX_KEPT = 100_000  # some tens of megabytes
@@ -22,6 +26,8 @@ MARSHAL_VERSION = 2
 def many_schedules() -> Iterator[None]:
     """Write no log line, and remember the canonical form of what was seen before.
 
+    A failure that the engine would log and go on from is a violation, unless the ledger means it.
+
     The same few payloads come in every schedule, and putting them into canonical form takes a
     fifth of the time. A form depends on its value alone, so that nothing is hidden by this.
     """
@@ -32,10 +38,16 @@ def many_schedules() -> Iterator[None]:
             everywhere(canonical, "canonical_bytes", _remembering),
             everywhere(canonical, "digest", _remembering),
             patch.object(Record, "model_copy", _copied),
+            everywhere(log, "log_failure", lambda _: _not_swallowed),
         ):
             yield
     finally:
         logging.disable(before)
+
+
+def _not_swallowed(message: str, error: Exception, **_facts: str | int) -> None:
+    if isinstance(error, InvariantBroken) or not isinstance(error, LedgerError):
+        raise Violation("swallowed", f"{message}: {type(error).__name__}: {error}") from error
 
 
 def _remembering[T](original: Callable[[object], T]) -> Callable[[object], T]:
@@ -74,12 +86,18 @@ def _copied[T: Record](
     """Return what ``BaseModel.model_copy`` returns, in a third of the time."""
     kind = type(record)
     update = update or {}
-    if deep or not kind.__pydantic_fields__.keys() >= update.keys():
+    names = update.keys()
+    if deep or not _names_of(kind) >= names:
         return _model_copy(record, update=update, deep=deep)
     copied = kind.__new__(kind)
-    extra = record.model_extra
+    extra = record.__pydantic_extra__
     _put_fields(copied, {**record.__dict__, **update})
     _put_extra(copied, None if extra is None else {**extra})
-    _put_names(copied, record.model_fields_set | update.keys())
+    _put_names(copied, record.__pydantic_fields_set__ | names)
     _put_private(copied, None)
     return copied
+
+
+@cache
+def _names_of(kind: type[Record]) -> frozenset[str]:
+    return frozenset(kind.model_fields)

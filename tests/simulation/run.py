@@ -1,6 +1,7 @@
 """The command line: simulate many seeds, go on where it stopped, or replay one."""
 
 import argparse
+import gc
 import os
 import signal
 import time
@@ -22,6 +23,7 @@ from rich.progress import (
 
 from tests.simulation.machine import ROOT
 from tests.simulation.quiet import many_schedules
+from tests.simulation.report import as_markdown, one_line
 from tests.simulation.shrink import shrink
 from tests.simulation.summary import Summary, Tally
 from tests.simulation.world import World
@@ -49,7 +51,9 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         interrupted = True
     summary.write()
-    show(summary)
+    console.print(one_line(summary), markup=False, soft_wrap=True)
+    if asked.markdown:
+        print(as_markdown(summary))  # noqa: T201  as it is, whatever the width of a console
     if summary.tally.violations:
         replay(min(summary.tally.violations), whole=False)
         return 1
@@ -62,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--summary", type=Path, default=STATE, help="where to keep the counts")
+    parser.add_argument("--markdown", action="store_true", help="show the counts as tables, too")
     parser.add_argument("--replay", type=int, help="show what one seed does, made small")
     parser.add_argument("--whole", action="store_true", help="replay with every fault")
     return parser
@@ -81,7 +86,7 @@ def simulate(summary: Summary, last: int, jobs: int) -> None:
             summary.tally.add(tally)
             summary.wall_seconds = before_seconds + time.monotonic() - started
             summary.write()
-            found = len(summary.tally.violations)
+            found = summary.tally.violated.total()
             progress.update(bar, completed=summary.tally.seeds, description=f"{found} violations")
 
 
@@ -89,11 +94,22 @@ def run_chunk(seeds: range) -> Tally:
     """Return what some seeds come to."""
     tally = Tally()
     started = time.process_time()
-    with many_schedules():
+    with many_schedules(), _collected_at_the_end():
         for seed in seeds:
             tally.run(seed)
     tally.cpu_seconds = time.process_time() - started
     return tally
+
+
+@contextmanager
+def _collected_at_the_end() -> Iterator[None]:
+    """Look for cycles once: every world is one, and a search costs as much as ten of them."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.collect()
 
 
 def _chunks(first: int, last: int) -> Iterator[range]:
@@ -159,16 +175,3 @@ def replay(seed: int, *, whole: bool) -> int:
 def _print_trace(lines: list[str]) -> None:
     for line in lines:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def show(summary: Summary) -> None:
-    """Print the counts."""
-    tally = summary.tally
-    console.print(
-        f"{tally.seeds} schedules, {tally.steps} calls, {tally.faults.total()} faults, "
-        f"{len(tally.violations)} violations, "
-        f"{tally.seeds / max(summary.wall_seconds, 0.001):.0f} schedules/s "
-        f"({tally.seeds / max(tally.cpu_seconds, 0.001):.0f} per core); {summary.path}",
-        markup=False,
-        soft_wrap=True,
-    )

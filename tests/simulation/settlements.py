@@ -73,7 +73,7 @@ def _check_grant(
     check.require("approval", "expired", holds=now_ms < newest.expires_at_ms)
     same = newest.payload[effect.operation] == effect.bound
     check.require("approval", "for something else", holds=same)
-    shown = digest({"workflow": newest.workflow, "payload": newest.payload})
+    shown = _payload_digest(newest)
     check.require("approval", "its digest is another", holds=newest.digest == shown)
     by = (newest.requested_at_ms, newest.approval_id)
     later = [found for found in before.approvals if (found.requested_at_ms, found.approval_id) > by]
@@ -112,7 +112,13 @@ def check_settled(
     _check_holder(check, process, before, effect, event, change)
     match event.kind:
         case EventKind.EFFECT_CONFIRMED:
-            _check_confirmed(check, effect, change)
+            _check_confirmed(check, process, effect, change)
+        case EventKind.EFFECT_CONTRADICTED if effect.operation == "receipt":
+            check.told.check_taken_back(process, effect)
+        case EventKind.EFFECT_CONTRADICTED:
+            answered = effect.effect_id in process.words
+            looked = effect.provider in process.looked_up
+            check.require("contradicted", "nobody has looked", holds=looked or answered)
         case EventKind.EFFECT_REJECTED:
             _check_rejected(check, process, effect)
         case EventKind.EFFECT_NOT_REACHED:
@@ -149,7 +155,7 @@ def _check_holder(
         check.require("key", "a key conflict that did not stop for review", holds=kept)
 
 
-def _check_confirmed(check: "Check", effect: Effect, change: Change) -> None:
+def _check_confirmed(check: "Check", process: "Process", effect: Effect, change: Change) -> None:
     bank, evidence = check.world.bank, effect.evidence
     assert evidence is not None
     if any(found.kind is EventKind.OPERATOR_ACTED for found in change.events):
@@ -157,21 +163,24 @@ def _check_confirmed(check: "Check", effect: Effect, change: Change) -> None:
         check.require("confirmed", "a person's word about a look-up", holds=mail)
         check.attested.add(effect.effect_id)
         return
+    # From now on it is the provider's word, and no longer a person's.
+    check.attested.discard(effect.effect_id)
     record_id = evidence.record_id
     match effect.operation:
         case "refund":
             marks = {found.record_id: found.mark for found in bank.refunds}
             ours = marks.get(record_id) == effect.effect_id
-            read = record_id in bank.shown_done
+            read = record_id in process.shown_done
         case "cancel_renewal":
             renewal = bank.renewals[str(effect.bound["subscription_id"])]
             ours = renewal.metadata.get("effect_id") == effect.effect_id
-            read = record_id in bank.shown_done
+            read = record_id in process.shown_done
         case _:
-            ours = read = any(
+            ours = any(
                 found.message_id == record_id and found.mark == effect.effect_id
                 for found in bank.mails
             )
+            read = record_id in check.told.mails
     check.require("confirmed", f"{record_id} is not ours", holds=ours)
     check.require("confirmed", f"{record_id} was not read back", holds=read)
     differs = [n for n, wanted in effect.bound.items() if evidence.fields.get(n) != wanted]

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,11 @@ class Tally:
     cpu_seconds: float = 0.0
     faults: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
+    violated: Counter[str] = field(default_factory=Counter)
+    """Rule to how many seeds broke it."""
+
     violations: dict[int, str] = field(default_factory=dict)
+    """The first failing seeds, at most ``MAX_LISTED`` of them, and what each violates."""
 
     def run(self, seed: int) -> None:
         """Simulate one seed."""
@@ -33,7 +38,8 @@ class Tally:
         try:
             world.run()
         except Violation as violation:
-            self.violations[seed] = str(violation)
+            self.violated[violation.rule] += 1
+            self._list({seed: str(violation)})
         else:
             ends = [outcome_of(ledger) for ledger in world.check.runs()]
             self.outcomes.update(ends or ["never opened"])
@@ -48,7 +54,17 @@ class Tally:
         self.cpu_seconds += other.cpu_seconds
         self.faults.update(other.faults)
         self.outcomes.update(other.outcomes)
-        self.violations |= other.violations
+        self.violated.update(other.violated)
+        self._list(other.violations)
+
+    def _list(self, violations: Mapping[int, str]) -> None:
+        known = {**self.violations, **violations}
+        self.violations = {seed: known[seed] for seed in sorted(known)[:MAX_LISTED]}
+
+    @property
+    def seeds_per_core_second(self) -> float:
+        """Return how many seeds a processor plays in a second."""
+        return self.seeds / max(self.cpu_seconds, 0.001)
 
 
 @dataclass
@@ -66,6 +82,11 @@ class Summary:
         """Return the first seed that has not been simulated."""
         return self.first + self.tally.seeds
 
+    @property
+    def seeds_per_second(self) -> float:
+        """Return how many seeds all processors together played in a second."""
+        return self.tally.seeds / max(self.wall_seconds, 0.001)
+
     @classmethod
     def at(cls, path: Path, first: int) -> "Summary":
         """Return what is kept at ``path`` if it can be continued, otherwise a new summary."""
@@ -82,6 +103,7 @@ class Summary:
             cpu_seconds=kept["cpu_seconds"],
             faults=Counter(kept["faults"]),
             outcomes=Counter(kept["outcomes"]),
+            violated=Counter(kept["violated"]),
             violations={int(seed): text for seed, text in kept["violations"].items()},
         )
         return fresh
@@ -101,16 +123,15 @@ class Summary:
             "seeds": tally.seeds,
             "steps": tally.steps,
             "faults_injected": tally.faults.total(),
-            "wall_seconds": round(self.wall_seconds, 1),
-            "cpu_seconds": round(tally.cpu_seconds, 1),
-            "seeds_per_second": round(tally.seeds / max(self.wall_seconds, 0.001), 1),
-            "seeds_per_core_second": round(tally.seeds / max(tally.cpu_seconds, 0.001), 1),
+            "wall_seconds": round(self.wall_seconds, 3),
+            "cpu_seconds": round(tally.cpu_seconds, 3),
+            "seeds_per_second": round(self.seeds_per_second, 1),
+            "seeds_per_core_second": round(tally.seeds_per_core_second, 1),
             "outcomes": dict(tally.outcomes.most_common()),
             "faults": dict(tally.faults.most_common()),
-            "violations": {
-                str(seed): tally.violations[seed] for seed in sorted(tally.violations)[:MAX_LISTED]
-            },
-            "violation_count": len(tally.violations),
+            "violations": {str(seed): text for seed, text in tally.violations.items()},
+            "violated": dict(tally.violated.most_common()),
+            "violation_count": tally.violated.total(),
         }
 
 

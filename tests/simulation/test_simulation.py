@@ -46,8 +46,11 @@ def test_a_seed_replays_exactly_whatever_keeps_the_records(seed: int) -> None:
 
 def test_every_kind_of_fault_strikes_and_every_kind_of_end_is_reached() -> None:
     tally = Tally()
-    for seed in range(1, 2_001):
+    # The rarest kind strikes about once in as many seeds as are played at least.
+    for seed in range(1, 8_001):
         tally.run(seed)
+        if seed >= 2_000 and len(tally.faults) == len(Fault):
+            break
     never = [kind for kind in Fault if not tally.faults[kind.value]]
     assert not never, f"never injected: {never}"
     assert {"completed", "closed"} <= set(tally.outcomes)

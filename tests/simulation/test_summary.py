@@ -1,12 +1,16 @@
 """A summary that was interrupted is continued, and never by other code."""
 
 import json
+import platform
 from pathlib import Path
 
 import pytest
 
 from tests.simulation import run, summary
+from tests.simulation.check import Violation
+from tests.simulation.report import one_line
 from tests.simulation.summary import Summary, Tally
+from tests.simulation.world import World
 
 
 def test_a_simulation_goes_on_where_it_stopped(tmp_path: Path) -> None:
@@ -38,6 +42,49 @@ def test_a_summary_of_other_code_is_not_continued(
     monkeypatch.setattr(summary, "code_digest", lambda: "sha256:other")
 
     assert Summary.at(path, first=1).next_seed == 1
+
+
+def test_violations_are_counted_over_a_resume_however_many_there_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(world: World) -> None:
+        raise Violation("money" if world.seed % 2 else "mail", f"seed {world.seed}")
+
+    monkeypatch.setattr(World, "run", fails)
+    path = tmp_path / "simulation.json"
+    for last in (31, 61):
+        found = Summary.at(path, first=1)
+        found.tally.add(run.run_chunk(range(found.next_seed, last)))
+        found.write()
+
+    again = Summary.at(path, first=1)
+
+    assert again.tally.violated == {"money": 30, "mail": 30}
+    assert list(again.tally.violations) == list(range(1, summary.MAX_LISTED + 1))
+    assert json.loads(path.read_text())["violation_count"] == 60
+    assert "60 violations" in one_line(again)
+
+
+def test_a_summary_is_told_as_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "simulation.json"
+    asked = ["--seeds", "30", "--jobs", "1", "--summary", str(path), "--markdown"]
+
+    assert run.main(asked) == 0
+
+    kept = Summary.at(path, first=1)
+    shown = capsys.readouterr().out
+    rows = [line.strip("|").split(" | ") for line in shown.splitlines() if line.startswith("| ")]
+    told = {name.strip(): value.strip() for name, value in rows}
+    assert told["schedules"] == "30 (seeds 1 to 30)"
+    assert told["port calls"] == f"{kept.tally.steps:,}"
+    assert told["violations"] == "0"
+    rate = kept.tally.seeds_per_core_second
+    assert int(told["schedules per core second"]) == pytest.approx(rate, abs=1)
+    assert platform.python_version() in told["Python"]
+    counted = kept.tally.faults + kept.tally.outcomes
+    assert {name: told[name] for name in counted} == {
+        name: str(many) for name, many in counted.items()
+    }
 
 
 def test_tallies_add_up_whatever_their_order() -> None:

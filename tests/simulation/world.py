@@ -14,10 +14,11 @@ from ledger.store import Change, LedgerStore
 from ledger.transitions import RunState
 from reconciler.sweeper import sweep
 from tests.simulation import actors
-from tests.simulation.bank import CHARGE_ID, CUSTOMER_ID, SUBSCRIPTION_IDS, Bank
+from tests.simulation.bank import CHARGE_ID, CUSTOMER_ID, SUBSCRIPTION_IDS, Bank, Mail
 from tests.simulation.check import Check
 from tests.simulation.dice import Dice, world_dice
 from tests.simulation.faults import Fault, Plan
+from tests.simulation.feeds import Feeds
 from tests.simulation.orchestrator import DIED, Orchestrator, error_name
 from tests.simulation.process import Process, ProcessDied
 from tests.simulation.scheduler import Scheduler
@@ -32,6 +33,7 @@ IDLE_LOOKS = 3  # a run that waits for a person is looked at now and then; more 
 MEMORY_STORE_EVERY = 64  # seeds; the others share their frozen records
 MAX_OPERATORS = 6
 SHARE_OF_TWO_RUNS = 0.1
+SHARE_WITH_FEEDS = 0.5  # the others rest on the answers to calls and on sweeps alone
 MAX_ASKED = 4  # a client that hears nothing asks again, within reason
 TENANT_ID = "tenant-1"
 LOOKED_ONLY = frozenset(
@@ -83,6 +85,11 @@ class World:
         runs = 2 if rng.random() < SHARE_OF_TWO_RUNS else 1
         if runs > 1:
             self.amount_minor = 3_000  # two honest equal refunds of one charge
+        self.listens = rng.random() < SHARE_WITH_FEEDS
+        """Whether the providers' notices and events reach us."""
+
+        if self.listens:
+            self._listen(Feeds(self))
         self.openings = [self._opening(number) for number in range(runs)]
         self.run_ids = [
             run_id_for(TENANT_ID, actors.CUSTOMER.actor_id, opening.caller_key)
@@ -112,6 +119,16 @@ class World:
             self.check.at_the_end()
         finally:
             self.scheduler.close()
+
+    def _listen(self, feeds: Feeds) -> None:
+        """Let the providers tell of what happens there."""
+
+        def mailed(mail: Mail) -> None:
+            self.check.mail_accepted(mail)
+            feeds.mailed(mail)
+
+        self.bank.on_change = feeds.changed
+        self.bank.on_mail = mailed
 
     def _until_quiet(self) -> None:
         while self.scheduler.step():
