@@ -1,11 +1,12 @@
 """Text that wants to be more than text, and a ledger that holds it wherever text can be."""
 
+from dataclasses import replace
 from typing import Any
 
 from ledger.approval import Approval, ApprovalState
 from ledger.event import Actor, EventKind
 from ledger.idempotency import approval_id_for, run_id_for
-from ledger.run import Run
+from ledger.run import PersonalFields, Run
 from ledger.store import LedgerStore
 from ledger.transitions import EffectState, RunState
 from tests.builders import (
@@ -140,6 +141,6 @@ def _commit(store: LedgerStore, run: Run, now_ms: int, text: str, **records: Any
         commit_id=commit_id,
     )
     change = a_change(commit_id, run=run, **records)
-    personal = {"run_id": run.run_id, "fields": {"name": text, "customer_text": text}}
-    whole = {**dict(change), "events": (event,), "personal": personal}
-    store.commit(type(change).model_validate(whole))
+    fields = {"name": text, "customer_text": text}
+    personal = PersonalFields(run_id=run.run_id, fields=fields)
+    store.commit(replace(change, events=(event,), personal=personal))
