@@ -41,13 +41,24 @@ SEEDS ?= 20000
 # Which modules of the ledger "make mutants" changes; all when none is named.
 MODULES ?=
 
+# Reads the ledger of the account that the environment's credentials name, and writes nothing.
+DRIFT := PYTHONPATH=functions python -m reconciler.drift_command
+# The ledger's table that "make drift" looks at: that of the deployment, when none is named.
+TABLE ?=
+# Every run for a program, in the place of a table for people: make drift JSON=1
+JSON ?=
+
 LAYER := .build/layer
 LAYER_READY := .build/.layer-$(shell cksum < functions/requirements.txt | cut -d' ' -f1)
 
-.PHONY: help demo test simulate mutants sandbox synth bootstrap deploy layer lock lint clean setup browser linux
+# The workflow that "make new-workflow" and its like write, and where its write is made.
+NAME ?=
+PROVIDER ?=
+
+.PHONY: help demo test simulate read-cost mutants new-workflow new-version new-machine sandbox synth bootstrap drift deploy layer lock lint clean setup browser linux
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s  %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' Makefile
 
 demo: linux $(READY) ## A refund survives a killed worker: the whole story on this machine
 	@exec $(BIN)/python -m sandbox demo
@@ -60,8 +71,20 @@ test: linux lint browser ## Lint, types, layers and all tests
 simulate: linux $(READY) ## Seeded schedules with faults at every call: make simulate SEEDS=100000
 	@python -m tests.simulation --seeds $(SEEDS)
 
+read-cost: $(READY) ## What recovery reads among 1,000 and among 100,000 open runs: the same (two minutes)
+	@python -m tests.read_cost
+
 mutants: $(READY) ## Change the ledger in one place at a time: do its tests notice?
 	@python -m tests.mutation --workers 2 --at-least 90 $(MODULES)
+
+new-workflow: $(READY) ## Begin a workflow: make new-workflow NAME=pause-subscription PROVIDER=stripe_billing
+	@python -m tests.scaffold workflow "$(NAME)" --provider "$(PROVIDER)"
+
+new-version: $(READY) ## Begin the next version of a workflow: make new-version NAME=cancel-refund
+	@python -m tests.scaffold version "$(NAME)"
+
+new-machine: $(READY) ## Write a state machine anew: make new-machine NAME=pause-subscription@1
+	@python -m tests.scaffold machine "$(NAME)"
 
 sandbox: linux $(READY) ## Keep the embedded AWS up until interrupted; addresses in .sandbox/outputs.json
 	@exec $(BIN)/python -m sandbox up
@@ -78,8 +101,12 @@ synth: $(READY) $(LAYER_READY) ## Synthesize the templates with validation and t
 bootstrap: $(READY) $(LAYER_READY) ## Prepare the account and region for deployments, once
 	@cdk bootstrap
 
+drift: $(READY) ## Which open runs of the account could not go on with this code: make drift TABLE=name
+	@$(DRIFT) $(if $(TABLE),--table $(TABLE)) $(if $(JSON),--json)
+
 deploy: $(READY) $(LAYER_READY) ## Deploy to the AWS account that the environment's credentials name
 	@: "$${MAIL_FROM:?set it to the sender, an address that SES has verified}"
+	@$(DRIFT)
 	@cdk deploy --all --strict --context mail_from="$$MAIL_FROM"
 
 layer: $(LAYER_READY) ## Build the Lambda layer (arm64) without Docker

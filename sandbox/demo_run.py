@@ -13,7 +13,7 @@ from sandbox.stripe_seed import CURRENCY, REFUND_AMOUNT_MINOR, Subscriber
 from sandbox.timeline import Moment, Timeline, moment_of
 from sandbox.waiting import wait_for
 
-WORKFLOW = "cancel-refund@4"
+WORKFLOW = "cancel-refund"
 REFUNDS_PATH = "/v1/refunds"
 # Cold starts, a kill and the recovery together take about 20 s on two processors.
 _RUN_TIMEOUT_SECONDS = 120.0

@@ -28,7 +28,14 @@ from sandbox.function_logs import save_function_logs
 from sandbox.interrupts import undisturbed
 from sandbox.mail import mail_url
 from sandbox.mail_gateway import MailGateway
+from sandbox.metrics import MetricFeed
 from sandbox.outputs import Outputs
+from sandbox.project_seed import (
+    PROJECT_ID,
+    PROJECTS_BUCKET,
+    create_project,
+    create_projects_bucket,
+)
 from sandbox.runtime import stage_functions
 from sandbox.stripe_seed import (
     CHARGE_AMOUNT_MINOR,
@@ -88,6 +95,7 @@ class Sandbox:
             self.api = Api(self.outputs.api_url, self.outputs.api_host_header, self.outputs.tokens)
             self._undo.callback(self.api.close)
             self._send_notices()
+            self._carry_metrics()
             self._undo.callback(self._save_logs)
         except BaseException:
             self._close()
@@ -151,7 +159,11 @@ class Sandbox:
             charge_id=self.subscriber.charge_id,
             charge_amount_minor=CHARGE_AMOUNT_MINOR,
             currency=CURRENCY,
+            project_id=PROJECT_ID,
+            projects_bucket=PROJECTS_BUCKET,
+            artifacts_bucket=required(stacks, "ArtifactsBucketName"),
             ledger_table=required(stacks, "LedgerTableName"),
+            alarm_topic_arn=required(stacks, "AlarmTopicArn"),
             state_machine_arns={
                 name.removesuffix(_ARN_SUFFIX): arn
                 for name, arn in stacks.items()
@@ -166,6 +178,12 @@ class Sandbox:
         """Gives Stripe the address for its notices, as an operator does once at its dashboard."""
         url = f"{self.outputs.api_url}/notices/stripe"
         self.stripe.send_notices_to(url, self.outputs.api_host_header)
+
+    def _carry_metrics(self) -> None:
+        """Makes metrics of what the functions say, as AWS does, until the sandbox is stopped."""
+        feed = MetricFeed(self.aws_port, self._deployed.ready_at_ms)
+        feed.start()
+        self._undo.callback(feed.stop)
 
     def _save_logs(self) -> None:
         """Never stands in the way of stopping: the AWS may be what broke."""
@@ -187,10 +205,12 @@ class Sandbox:
         stripe = start_stripe(self._directory, killable_below=aws.pid)
         undo.callback(stripe.stop)
         seed_before_deploy(aws.port)
+        create_projects_bucket(aws.port)
         self._report("Synthesizing and deploying the CDK app")
         stack_outputs = self._deploy(aws.port, stripe.url)
-        self._report("Seeding a customer with a paid subscription and sample users")
+        self._report("Seeding a customer with a paid subscription and a project, and sample users")
         subscriber = create_subscriber(stripe_client(stripe.url), CUSTOMER_EMAIL)
+        create_project(aws.port, PROJECT_ID, subscriber.customer_id)
         users = sample_users(subscriber.customer_id)
         create_users(aws.port, required(stack_outputs, "UserPoolId"), users)
         self._report("Starting function environments")
@@ -208,6 +228,7 @@ class Sandbox:
             "sign_in_url": endpoint(aws_port),
             "stripe_secret_id": STRIPE_SECRET_ID,
             "mail_from": MAIL_FROM,
+            "projects_bucket": PROJECTS_BUCKET,
         }
         return deploy(Deployment(self._project, self._directory, aws_port), context)
 

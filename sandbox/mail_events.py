@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from providers.ses_events import MAIL_EVENTS
 from sandbox.aws import ACCOUNT, REGION
 from sandbox.clients import aws_client
 
-# The API's word for a type, the event's own, and EventBridge's, in the order of a good day.
-_HAPPY = (("SEND", "Send", "Email Sent"), ("DELIVERY", "Delivery", "Email Delivered"))
+# What comes of a good day, in its order.
+_HAPPY = ("send", "delivery")
+_DETAIL_TYPES = {found.asked_for_as: found.detail_type for found in MAIL_EVENTS}
 
 
 class MailEvents:
@@ -29,9 +31,9 @@ class MailEvents:
         """Hands over that a mail was sent, and then that it arrived."""
         configuration_set = str(request.get("ConfigurationSetName", ""))
         wanted = self._wanted(configuration_set)
-        for type_name, word, detail_type in _HAPPY:
-            if type_name in wanted:
-                self._hand_over(_event(detail_type, word, message_id, request))
+        for name in _HAPPY:
+            if name.upper() in wanted:  # as the API answers it
+                self._hand_over(_event(_DETAIL_TYPES[name], name.capitalize(), message_id, request))
 
     def _wanted(self, configuration_set: str) -> set[str]:
         """The event types that the set sends to EventBridge."""

@@ -35,7 +35,15 @@ class Outputs(BaseModel):
     charge_id: str
     charge_amount_minor: int
     currency: str
+    project_id: str
+    """The sample customer's project, in `projects_bucket`."""
+
+    projects_bucket: str
+    artifacts_bucket: str
     ledger_table: str
+    alarm_topic_arn: str
+    """Subscribe here to be told of alarms."""
+
     state_machine_arns: dict[str, str]
     user_pool_id: str
     user_pool_client_id: str

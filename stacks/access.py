@@ -6,8 +6,12 @@ from typing import NamedTuple
 from aws_cdk import ArnFormat, Stack
 from aws_cdk.aws_dynamodb import ITable
 from aws_cdk.aws_iam import PolicyStatement
+from aws_cdk.aws_sqs import IQueue
+from aws_cdk.aws_ssm import StringParameter
 
 from ledger.contract import Need, ProviderContract
+from providers.s3_layout import OWNER_FILE, PROJECTS_PREFIX, files_prefix
+from providers.s3_promises import ARTIFACTS_PREFIX
 from stacks.deployment import Deployment
 
 DUE_INDEX = "due"
@@ -18,8 +22,18 @@ READ_RUN = ("dynamodb:GetItem", "dynamodb:Query")
 # puts. Nothing is ever deleted.
 CHANGE_RUN = (*READ_RUN, "dynamodb:PutItem")
 
-ONLY_TO_WRITE = frozenset({Need.SEND_MAIL})
+ONLY_TO_WRITE = frozenset({Need.SEND_MAIL, Need.SITE, Need.STORE_ARTIFACTS})
 PREFIX_REASON = "Limited to this deployment's state machines, whose versions come and go."
+OBJECTS_REASON = (
+    "Limited to one kind of object in one bucket; there is one for each customer's wish."
+)
+
+
+class Accepted(NamedTuple):
+    """A finding of the AWS Solutions rules that comes with an access, and why it is accepted."""
+
+    rule: str
+    reason: str
 
 
 class Access(NamedTuple):
@@ -27,8 +41,7 @@ class Access(NamedTuple):
 
     statements: tuple[PolicyStatement, ...]
     environment: dict[str, str]
-    accepted: tuple[str, ...] = ()
-    """Findings of the AWS Solutions rules that come with it, see ``PREFIX_REASON``."""
+    accepted: tuple[Accepted, ...] = ()
 
 
 def read_runs(table: ITable) -> Access:
@@ -44,6 +57,21 @@ def change_runs(table: ITable) -> Access:
 def find_due(table: ITable) -> Access:
     """Return the right to read the index that nominates what is due."""
     return _index(table, DUE_INDEX)
+
+
+def name_runs(queue: IQueue) -> Access:
+    """Return the right to put due runs into the queue for the workers."""
+    send = PolicyStatement(actions=["sqs:SendMessage"], resources=[queue.queue_arn])
+    return Access((send,), {"NOMINATIONS_QUEUE_URL": queue.queue_url})
+
+
+def take_from(queue: IQueue) -> Access:
+    """Return what Lambda needs, in the function's name, to hand it what is in the queue."""
+    take = PolicyStatement(
+        actions=["sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"],
+        resources=[queue.queue_arn],
+    )
+    return Access((take,), {})
 
 
 def find_reviews(table: ITable) -> Access:
@@ -84,7 +112,13 @@ def call_providers(
     stack: Stack, deployment: Deployment, contracts: Iterable[ProviderContract]
 ) -> Access:
     """Return what the contracts of a function's providers ask for."""
-    makers = {Need.STRIPE_SECRET: _stripe_secret, Need.SEND_MAIL: _send_mail}
+    makers = {
+        Need.STRIPE_SECRET: _stripe_secret,
+        Need.SEND_MAIL: _send_mail,
+        Need.SITE: _site,
+        Need.READ_ARTIFACTS: _read_artifacts,
+        Need.STORE_ARTIFACTS: _store_artifacts,
+    }
     needs = {need for contract in contracts for need in contract.needs}
     return join(*(makers[need](stack, deployment) for need in sorted(needs)))
 
@@ -116,7 +150,8 @@ def join(*accesses: Access) -> Access:
 
 def _index(table: ITable, name: str) -> Access:
     index = f"{table.table_arn}/index/{name}"
-    return Access((PolicyStatement(actions=["dynamodb:Query"], resources=[index]),), {})
+    query = PolicyStatement(actions=["dynamodb:Query"], resources=[index])
+    return Access((query,), {"LEDGER_TABLE": table.table_name})
 
 
 def _ledger(table: ITable, actions: Iterable[str]) -> Access:
@@ -124,9 +159,9 @@ def _ledger(table: ITable, actions: Iterable[str]) -> Access:
     return Access((statement,), {"LEDGER_TABLE": table.table_name})
 
 
-def _prefix_finding(resource: str, deployment: Deployment) -> str:
+def _prefix_finding(resource: str, deployment: Deployment) -> Accepted:
     arn = f"arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:{resource}"
-    return f"IAM5[Resource::{arn}:{deployment.name}-*]"
+    return Accepted(f"IAM5[Resource::{arn}:{deployment.name}-*]", PREFIX_REASON)
 
 
 def _stripe_secret(stack: Stack, deployment: Deployment) -> Access:
@@ -169,3 +204,70 @@ def _send_mail(stack: Stack, deployment: Deployment) -> Access:
         conditions={"StringEquals": {"ses:FromAddress": deployment.mail_from}},
     )
     return Access((send,), environment)
+
+
+def _site(stack: Stack, deployment: Deployment) -> Access:
+    # By name and not by reference: an export would tie the stacks of versions to the API's.
+    url = deployment.site_url or StringParameter.value_for_string_parameter(
+        stack, deployment.site_parameter
+    )
+    return Access((), {"SITE_URL": url})
+
+
+def _read_artifacts(stack: Stack, deployment: Deployment) -> Access:
+    """Return the right to see what is stored, whose projects are, and which files they have.
+
+    S3 lets nobody see an object's metadata who may not read the object.
+    """
+    artifacts, projects = deployment.artifacts_bucket(stack), deployment.projects_bucket
+    environment = {"ARTIFACTS_BUCKET": artifacts, "PROJECTS_BUCKET": projects}
+    # Without the right to list, an object that is not there is answered like a forbidden one.
+    see = PolicyStatement(
+        actions=["s3:GetBucketPublicAccessBlock", "s3:ListBucket"],
+        resources=[_bucket(stack, artifacts)],
+        conditions=_of_this_account(stack),
+    )
+    find = PolicyStatement(
+        actions=["s3:ListBucket"],
+        resources=[_bucket(stack, projects)],
+        conditions={
+            **_of_this_account(stack),
+            "StringLike": {"s3:prefix": f"{PROJECTS_PREFIX}*"},
+        },
+    )
+    read = join(
+        _objects(stack, ["s3:GetObject"], artifacts, f"{ARTIFACTS_PREFIX}*"),
+        _objects(stack, ["s3:GetObject"], projects, f"{PROJECTS_PREFIX}*/{OWNER_FILE}"),
+    )
+    return join(Access((see, find), environment), read)
+
+
+def _store_artifacts(stack: Stack, deployment: Deployment) -> Access:
+    """Return the right to store what is not there yet, and to read what goes into it."""
+    write = ["s3:AbortMultipartUpload", "s3:PutObject"]
+    return join(
+        _objects(stack, write, deployment.artifacts_bucket(stack), f"{ARTIFACTS_PREFIX}*"),
+        _objects(stack, ["s3:GetObject"], deployment.projects_bucket, f"{files_prefix('*')}*"),
+    )
+
+
+def _objects(stack: Stack, actions: list[str], bucket: str, keys: str) -> Access:
+    objects = f"{_bucket(stack, bucket)}/{keys}"
+    named = bucket.replace(stack.account, "<AWS::AccountId>").replace(stack.region, "<AWS::Region>")
+    finding = f"IAM5[Resource::arn:<AWS::Partition>:s3:::{named}/{keys}]"
+    statement = PolicyStatement(
+        actions=actions, resources=[objects], conditions=_of_this_account(stack)
+    )
+    return Access((statement,), {}, accepted=(Accepted(finding, OBJECTS_REASON),))
+
+
+def _of_this_account(stack: Stack) -> dict[str, dict[str, str]]:
+    """Return the condition without which a bucket's name could be another account's bucket.
+
+    Names are one for all accounts: whoever had taken it first would say whose projects are.
+    """
+    return {"StringEquals": {"aws:ResourceAccount": stack.account}}
+
+
+def _bucket(stack: Stack, name: str) -> str:
+    return f"arn:{stack.partition}:s3:::{name}"

@@ -1,7 +1,7 @@
 """The door: an HTTP API that records what is asked, answers at once and waits for no effect."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple, cast
 
 from aws_cdk import CfnOutput, RemovalPolicy, Stack
@@ -17,9 +17,10 @@ from aws_cdk.aws_apigatewayv2_authorizers import HttpUserPoolAuthorizer
 from aws_cdk.aws_apigatewayv2_integrations import HttpLambdaIntegration
 from aws_cdk.aws_dynamodb import ITable
 from aws_cdk.aws_logs import LogGroup
+from aws_cdk.aws_ssm import StringParameter
 from constructs import Construct
 
-from ledger.contract import ProviderContract
+from ledger.contract import Need, ProviderContract
 from stacks.access import (
     Access,
     ask_providers,
@@ -100,6 +101,13 @@ class ApiStack(Stack):
         sign_in.return_to(api.api_endpoint, leave_to=CONSOLE_PATH)
         stage = self._stage(api)
         limit_pages(stage, pages)
+        # What mails lead to. Stacks of workflow versions read it by this name.
+        StringParameter(
+            self,
+            "SiteUrl",
+            parameter_name=deployment.site_parameter,
+            string_value=api.api_endpoint,
+        )
         CfnOutput(self, "ApiUrl", value=stage.url)
         CfnOutput(self, "ConsoleUrl", value=f"{api.api_endpoint}{CONSOLE_PATH}")
         CfnOutput(self, "UserPoolId", value=sign_in.pool.user_pool_id)
@@ -132,6 +140,18 @@ class ApiStack(Stack):
                 HttpMethod.POST,
                 "/runs/{run_id}/approvals/{approval_id}/decision",
                 join(change_runs(table), ring_doorbells(self, self._deployment)),
+            ),
+            Route(
+                "GetArtifact",
+                "api.get_artifact.handler",
+                HttpMethod.GET,
+                "/runs/{run_id}/artifact",
+                join(
+                    read_runs(table),
+                    # Whose it is and whether it is there is read each time; the address that is
+                    # handed out allows what this function may do, which is to read.
+                    ask_providers(self, self._deployment, _keepers(contracts)),
+                ),
             ),
             *self._operator_routes(table, contracts),
             self._notice_route(table, contracts),
@@ -241,3 +261,8 @@ class ApiStack(Stack):
             destination_arn=log_group.log_group_arn, format=json.dumps(ACCESS_LOG_FIELDS)
         )
         return stage
+
+
+def _keepers(contracts: Mapping[str, ProviderContract]) -> Iterator[ProviderContract]:
+    """Yield the contracts of the providers that keep artifacts."""
+    return (found for found in contracts.values() if Need.READ_ARTIFACTS in found.needs)

@@ -11,17 +11,23 @@ from ledger.workflow import WorkflowDefinition
 from stacks.deployment import Deployment
 
 SHARED_PACKAGES = ("adapters", "ledger", "providers", "runtime")
+# What every version's functions share of ``workflows``. No list of versions is in it: with one,
+# a new version would change the code of every older one.
+SHARED_OF_WORKFLOWS = ("__init__.py", "definition.py", "reconcile.py", "resume.py")
+# Entry packages that read the list of versions. Their code changes with every version, that of the
+# others with none.
+KNOW_EVERY_VERSION = frozenset({"api", "reconciler"})
 NEVER = ("__pycache__", "*.pyc")
 
 
 def slice_code(deployment: Deployment, definition: WorkflowDefinition) -> Code:
-    """Return the shared modules and one version's slice. The registry, naming all, is left out."""
+    """Return the shared modules and one version's slice, and nothing that names another."""
     workflow, version = definition.slice_package.split(".")[1:]
     return _code(
         deployment,
         *_only(*SHARED_PACKAGES, "workflows"),
-        "/workflows/registry.py",
-        "/workflows/*/",
+        "/workflows/*",
+        *(f"!/workflows/{name}" for name in SHARED_OF_WORKFLOWS),
         f"!/workflows/{workflow}/",
         f"/workflows/{workflow}/*/",
         f"!/workflows/{workflow}/{version}/",
@@ -29,8 +35,9 @@ def slice_code(deployment: Deployment, definition: WorkflowDefinition) -> Code:
 
 
 def door_code(deployment: Deployment, package: str) -> Code:
-    """Return the shared modules, every registered version's data and one entry package."""
-    return _code(deployment, *_only(*SHARED_PACKAGES, "workflows", package))
+    """Return the shared modules, one entry package and, where it reads them, all versions."""
+    versions = ("workflows",) if package in KNOW_EVERY_VERSION else ()
+    return _code(deployment, *_only(*SHARED_PACKAGES, *versions, package))
 
 
 def page_code(deployment: Deployment) -> Code:

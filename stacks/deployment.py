@@ -15,9 +15,15 @@ class Deployment:
     name: str
     mail_from: str
     stripe_secret_id: str
+    projects_bucket: str
+    """The team's bucket that holds customers' projects. It is only read."""
+
     stripe_api_base: str | None = None
     sign_in_url: str | None = None
     """Where people sign in, when it is not the user pool's own pages."""
+
+    site_url: str | None = None
+    """Where people find the pages, when it is not the API's own address."""
 
     mail_configuration_set: str | None = None
     functions_path: str = "functions"
@@ -38,8 +44,10 @@ class Deployment:
             name=required("deployment"),
             mail_from=required("mail_from"),
             stripe_secret_id=required("stripe_secret_id"),
+            projects_bucket=required("projects_bucket"),
             stripe_api_base=node.try_get_context("stripe_api_base"),
             sign_in_url=node.try_get_context("sign_in_url"),
+            site_url=node.try_get_context("site_url"),
             mail_configuration_set=node.try_get_context("mail_configuration_set"),
             functions_path=node.try_get_context("functions_path") or cls.functions_path,
             layer_path=node.try_get_context("layer_path") or cls.layer_path,
@@ -50,6 +58,15 @@ class Deployment:
     def configuration_set(self) -> str:
         """Return the SES configuration set that receipts are sent with: the named one, or ours."""
         return self.mail_configuration_set or f"{self.name}-receipts"
+
+    @property
+    def site_parameter(self) -> str:
+        """Return the name of the parameter under which the API's stack keeps the pages' address."""
+        return f"/{self.name}/site-url"
+
+    def artifacts_bucket(self, stack: Stack) -> str:
+        """Return the name of the bucket for archives: one for all accounts and regions of AWS."""
+        return f"{self.name.lower()}-artifacts-{stack.account}-{stack.region}"
 
     def state_machine_name(self, workflow: str, number: int) -> str:
         """Return the name that a workflow version's executions are found under."""

@@ -2,11 +2,19 @@
 
 from aws_cdk import Duration, RemovalPolicy, Stack
 from aws_cdk.aws_iam import Role, ServicePrincipal
-from aws_cdk.aws_lambda import Architecture, Code, Function, ILayerVersion, LayerVersion, Runtime
+from aws_cdk.aws_lambda import (
+    Architecture,
+    Code,
+    Function,
+    ILayerVersion,
+    LayerVersion,
+    Runtime,
+    Tracing,
+)
 from aws_cdk.aws_logs import LogGroup, RetentionDays
 from constructs import Construct
 
-from stacks.access import PREFIX_REASON, Access
+from stacks.access import Access
 from stacks.acknowledge import acknowledge
 from stacks.deployment import Deployment
 
@@ -18,7 +26,10 @@ LAYER_ID = "Dependencies"
 
 
 class LedgerFunction(Function):
-    """A function with its own role, which may write its own log and do what ``access`` says."""
+    """A function with its own role: it may write its log and trace, and do what ``access`` says.
+
+    A run is followed by its id, which is in each line of the log with the trace's own.
+    """
 
     def __init__(
         self,
@@ -45,8 +56,9 @@ class LedgerFunction(Function):
         log_group.grant_write(role)
         for statement in access.statements:
             role.add_to_policy(statement)
-        for rule in access.accepted:
-            acknowledge(role, rule, PREFIX_REASON)
+        acknowledge(role, "IAM5[Resource::*]", "X-Ray offers no permission by resource.")
+        for rule, reason in access.accepted:
+            acknowledge(role, rule, reason)
         super().__init__(
             scope,
             construct_id,
@@ -64,6 +76,7 @@ class LedgerFunction(Function):
             role=role,
             runtime=Runtime.PYTHON_3_13,
             timeout=Duration.seconds(timeout_seconds),
+            tracing=Tracing.ACTIVE,
         )
         acknowledge(self, "L1", "The runtime that the pinned requirements are tested with.")
 

@@ -4,14 +4,12 @@ from aws_cdk import Stack
 from aws_cdk.aws_ses import CfnConfigurationSet, CfnConfigurationSetEventDestination
 from constructs import Construct
 
+from providers.ses_events import MAIL_EVENTS
 from stacks.deployment import Deployment
-
-# An opened or clicked receipt is the customer's business, so neither is asked for.
-EVENT_TYPES = ("bounce", "complaint", "delivery", "reject", "send")
 
 
 class MailStack(Stack):
-    """The configuration set that receipts are sent with."""
+    """The configuration set that every mail is sent with."""
 
     def __init__(self, scope: Construct, construct_id: str, *, deployment: Deployment) -> None:
         """Add the set, unless the deployment names one that exists, and its events."""
@@ -30,7 +28,7 @@ class MailStack(Stack):
                         )
                     )
                 ),
-                matching_event_types=list(EVENT_TYPES),
+                matching_event_types=[found.asked_for_as for found in MAIL_EVENTS],
                 name=deployment.name,
             ),
         )

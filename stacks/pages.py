@@ -23,7 +23,13 @@ from stacks.function import LedgerFunction
 from stacks.sign_in import RETURN_PATH, SignIn
 
 CONSOLE_PATH = "/console"
-PATHS = (CONSOLE_PATH, "/console/{file}", "/approve/{run_id}/{approval_id}", RETURN_PATH)
+PATHS = (
+    CONSOLE_PATH,
+    "/console/{file}",
+    "/approve/{run_id}/{approval_id}",
+    "/artifact/{run_id}",
+    RETURN_PATH,
+)
 # Reads a few files that came with it.
 TIMEOUT_SECONDS = 5
 OPEN_BECAUSE = "The pages are the same for everybody and hold no data: people sign in on them."
@@ -38,7 +44,7 @@ BURST_LIMIT_REQUESTS = 200
 def add_pages(
     scope: Construct, api: HttpApi, deployment: Deployment, sign_in: SignIn
 ) -> list[HttpRoute]:
-    """Add the console and the approval page to ``api``, and return their routes."""
+    """Add every page to ``api``, and return their routes."""
     function = LedgerFunction(
         scope,
         "Pages",

@@ -7,19 +7,23 @@ from aws_cdk import Duration, Stack
 from aws_cdk.aws_dynamodb import ITable
 from aws_cdk.aws_events import EventPattern, Match, Rule, Schedule
 from aws_cdk.aws_events_targets import LambdaFunction
+from aws_cdk.aws_lambda import EventSourceMapping
 from aws_cdk.aws_lambda_destinations import SqsDestination
-from aws_cdk.aws_sqs import Queue, QueueEncryption
+from aws_cdk.aws_sqs import DeadLetterQueue, IQueue, Queue, QueueEncryption
 from constructs import Construct
 
 from ledger.contract import ProviderContract
+from providers.ses_events import MAIL_EVENTS
 from stacks.access import (
     Access,
     ask_providers,
     change_runs,
     find_due,
     join,
+    name_runs,
     ring_doorbells,
     start_executions,
+    take_from,
 )
 from stacks.acknowledge import acknowledge
 from stacks.code_asset import door_code
@@ -27,18 +31,26 @@ from stacks.deployment import Deployment
 from stacks.function import LedgerFunction
 
 ENDED_WITHOUT_SUCCESS = ("ABORTED", "FAILED", "TIMED_OUT")
-# The names under which EventBridge hands on the events that the configuration set publishes.
-MAIL_EVENTS = (
-    "Email Bounced",
-    "Email Complaint Received",
-    "Email Delivered",
-    "Email Rejected",
-    "Email Sent",
-)
 # EventBridge's finest rate. A lost event is noticed by the sweeper after at most this.
 SWEEP_INTERVAL_MINUTES = 1
 # Ends before the next sweep begins, so that sweeps do not pile up.
 SWEEPER_TIMEOUT_SECONDS = 55
+# A worker begins no run with less than 15 s left, so this is some twenty quiet runs, or three that
+# each wait out a provider.
+WORKER_TIMEOUT_SECONDS = 60
+WORKER_BATCH_SIZE = 10
+# Reads at a provider by all of recovery together: of Stripe's 100 a second, workers that are never
+# idle take five to ten. Set on the event source and not as reserved concurrency, which would turn
+# surplus batches away from the function, and a message that is turned away often enough is taken
+# for poisoned; it would also take these five from the account's other functions. At least 2.
+WORKERS_AT_ONCE = 5
+# AWS asks for six times the function's time, so that no message comes back while it is worked on.
+VISIBILITY_SECONDS = 6 * WORKER_TIMEOUT_SECONDS
+# AWS asks for five at least: a message also comes back when the worker beside it is killed.
+MAX_RECEIVES = 5
+# Longer than the receives of a poisoned message take, half an hour, or it would end unseen. What is
+# older names a run that was named again since.
+NOMINATION_HOURS = 1
 STATUS_TIMEOUT_SECONDS = 30
 # After an hour the sweeper has long seen the same run; an event about mail is kept for a person.
 EVENT_AGE_MAX_HOURS = 1
@@ -73,13 +85,20 @@ class RecoveryStack(Stack):
         """Add these ways of recovery, for every state machine of ``deployment``."""
         super().__init__(scope, construct_id, description="Recovery ledger: recovery of runs")
         self._deployment = deployment
+        self.dead_letters: dict[str, IQueue] = {}
+        """What waits for a person, by the name of the queue."""
+
         restart = join(change_runs(table), start_executions(self, deployment))
         self._watch_executions(restart)
         self._watch_mail(restart)
-        self._sweep(
+        self.nominations: IQueue = self._nominations()
+        """The runs that are due, for the workers."""
+
+        self._sweep(join(find_due(table), name_runs(self.nominations)))
+        self._work(
             join(
                 restart,
-                find_due(table),
+                take_from(self.nominations),
                 ring_doorbells(self, deployment),
                 ask_providers(self, deployment, contracts.values()),
             )
@@ -116,7 +135,7 @@ class RecoveryStack(Stack):
                 description="What the mail service tells of this deployment's mail",
                 pattern=EventPattern(
                     source=["aws.ses"],
-                    detail_type=list(MAIL_EVENTS),
+                    detail_type=[found.detail_type for found in MAIL_EVENTS],
                     detail={
                         "mail": {
                             "tags": {"ses:configuration-set": [self._deployment.configuration_set]}
@@ -130,13 +149,7 @@ class RecoveryStack(Stack):
 
     def _watch(self, watched: Watched, access: Access) -> None:
         """Hand events of one kind to their function; keep what it cannot be handed or handle."""
-        dead_letters = Queue(
-            self,
-            watched.dead_letters,
-            encryption=QueueEncryption.SQS_MANAGED,
-            enforce_ssl=True,
-            retention_period=Duration.days(DEAD_LETTER_DAYS),
-        )
+        dead_letters = self._dead_letters(watched.dead_letters)
         acknowledge(dead_letters, "SQS3", "This queue is itself where undeliverable events end.")
         function = LedgerFunction(
             self,
@@ -166,6 +179,53 @@ class RecoveryStack(Stack):
                     retry_attempts=EVENT_RETRIES_MAX,
                 )
             ],
+        )
+
+    def _dead_letters(self, name: str) -> Queue:
+        """Return a queue for what waits for a person, which has an alarm of its own."""
+        queue = Queue(
+            self,
+            name,
+            encryption=QueueEncryption.SQS_MANAGED,
+            enforce_ssl=True,
+            retention_period=Duration.days(DEAD_LETTER_DAYS),
+        )
+        self.dead_letters[name] = queue
+        return queue
+
+    def _nominations(self) -> Queue:
+        return Queue(
+            self,
+            "Nominations",
+            dead_letter_queue=DeadLetterQueue(
+                max_receive_count=MAX_RECEIVES, queue=self._dead_letters("UnhandledRuns")
+            ),
+            encryption=QueueEncryption.SQS_MANAGED,
+            enforce_ssl=True,
+            retention_period=Duration.hours(NOMINATION_HOURS),
+            visibility_timeout=Duration.seconds(VISIBILITY_SECONDS),
+        )
+
+    def _work(self, access: Access) -> None:
+        """Hand what the sweeper names to workers, a few at once."""
+        function = LedgerFunction(
+            self,
+            "ReconcileWorker",
+            deployment=self._deployment,
+            code=door_code(self._deployment, "reconciler"),
+            handler="reconciler.reconcile_worker.handler",
+            timeout_seconds=WORKER_TIMEOUT_SECONDS,
+            access=access,
+        )
+        # By itself and not by the function: the library would grant more than Lambda needs.
+        EventSourceMapping(
+            self,
+            "NominationsToWorkers",
+            batch_size=WORKER_BATCH_SIZE,
+            event_source_arn=self.nominations.queue_arn,
+            max_concurrency=WORKERS_AT_ONCE,
+            report_batch_item_failures=True,
+            target=function,
         )
 
     def _sweep(self, access: Access) -> None:

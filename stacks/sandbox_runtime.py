@@ -7,6 +7,7 @@ from aws_cdk import Aspects, IAspect, RemovalPolicy
 from aws_cdk.aws_cognito import CfnUserPool
 from aws_cdk.aws_dynamodb import CfnTable
 from aws_cdk.aws_lambda import CfnFunction
+from aws_cdk.aws_s3 import CfnBucket
 from constructs import IConstruct
 
 ARM_MACHINES = ("aarch64", "arm64")
@@ -27,6 +28,8 @@ class SandboxRuntime:
             node.add_property_override("Architectures", [here])
         if isinstance(node, CfnTable):
             node.deletion_protection_enabled = False
+            node.apply_removal_policy(RemovalPolicy.DESTROY)
+        if isinstance(node, CfnBucket):
             node.apply_removal_policy(RemovalPolicy.DESTROY)
         if isinstance(node, CfnUserPool):
             node.deletion_protection = "INACTIVE"

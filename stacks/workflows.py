@@ -3,7 +3,6 @@
 A stack of its own keeps a released version's template as it is, whatever is released beside it.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -35,11 +34,8 @@ from stacks.acknowledge import acknowledge
 from stacks.code_asset import slice_code
 from stacks.deployment import Deployment
 from stacks.function import LOG_RETENTION, LedgerFunction
-
-# Reads the run head and writes one epoch: a few DynamoDB calls after a cold start.
-RESUME_TIMEOUT_SECONDS = 30
-# Reads every page of what providers hold about one run's effects.
-RECONCILE_TIMEOUT_SECONDS = 60
+from stacks.machine_check import FUNCTION_TIMEOUT_SECONDS, check_machine
+from stacks.machine_errors import RECONCILE, RESUME
 
 
 class WorkflowStack(Stack):
@@ -69,13 +65,13 @@ class WorkflowStack(Stack):
         """Return the version's functions by the name that its state machine calls them."""
         providers = [name for stage in self._definition.stages for name in stage.providers]
         functions = {
-            "Resume": self._function(
-                "Resume", "workflows.resume.handler", RESUME_TIMEOUT_SECONDS, Access((), {})
+            RESUME: self._function(
+                RESUME, "workflows.resume.handler", FUNCTION_TIMEOUT_SECONDS[RESUME], Access((), {})
             ),
-            "Reconcile": self._function(
-                "Reconcile",
+            RECONCILE: self._function(
+                RECONCILE,
                 "workflows.reconcile.handler",
-                RECONCILE_TIMEOUT_SECONDS,
+                FUNCTION_TIMEOUT_SECONDS[RECONCILE],
                 ask_providers(self, self._deployment, self._contracts_of(providers)),
             ),
         }
@@ -104,8 +100,10 @@ class WorkflowStack(Stack):
 
     def _stage_access(self, stage: Stage) -> Access:
         called = self._contracts_of(stage.providers)
-        read = only_read(self._contracts_of(self._definition.read_again_in(stage)))
-        access = call_providers(self, self._deployment, [*called, *read])
+        read = self._contracts_of(self._definition.read_again_in(stage))
+        # A stage without a write only reads.
+        needed = [*called, *only_read(read)] if stage.operation else only_read([*called, *read])
+        access = call_providers(self, self._deployment, needed)
         if stage.rings_doorbell:
             access = join(access, ring_doorbells(self, self._deployment))
         return access
@@ -118,7 +116,7 @@ class WorkflowStack(Stack):
         substitutions = {
             f"{name}FunctionArn": function.function_arn for name, function in self.functions.items()
         }
-        _require_same_names(self._definition, definition, set(substitutions))
+        check_machine(self._definition, definition)
         name = self._deployment.state_machine_name(self._definition.name, self._definition.number)
         machine = StateMachine(
             self,
@@ -167,13 +165,3 @@ class WorkflowStack(Stack):
             value=machine.state_machine_arn,
         )
         return machine
-
-
-def _require_same_names(definition: WorkflowDefinition, asl: str, provided: set[str]) -> None:
-    """Raise ValueError unless the state machine calls exactly the version's functions."""
-    used = set(re.findall(r"\$\{(\w+)\}", asl))
-    if used != provided:
-        raise ValueError(
-            f"{definition.asl_path} does not fit the stages of {definition.version}: "
-            f"without a function {sorted(used - provided)}, never called {sorted(provided - used)}"
-        )

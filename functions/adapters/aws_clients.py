@@ -1,12 +1,15 @@
 """AWS clients with short timeouts and with retries only where a repeat is harmless."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import boto3
 from botocore.config import Config
 
+from adapters.sqs_nominations import SqsClient
+
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_s3 import S3Client
     from mypy_boto3_secretsmanager import SecretsManagerClient
     from mypy_boto3_stepfunctions import SFNClient
 
@@ -25,9 +28,21 @@ def step_functions_client() -> "SFNClient":
     return boto3.client("stepfunctions", config=_config(READ_TIMEOUT_SECONDS, CONTROL_ATTEMPTS))
 
 
+def sqs_client() -> SqsClient:
+    """Return a client for the queue of due runs, where a run that comes twice is harmless."""
+    config = _config(READ_TIMEOUT_SECONDS, CONTROL_ATTEMPTS)
+    return cast("SqsClient", boto3.client("sqs", config=config))
+
+
 def secrets_client() -> "SecretsManagerClient":
     """Return a client for reading secrets."""
     return boto3.client("secretsmanager", config=_config(READ_TIMEOUT_SECONDS, CONTROL_ATTEMPTS))
+
+
+def signing_client() -> "S3Client":
+    """Return a client that signs addresses of objects, which asks nobody."""
+    # The older signature, which is still the default for addresses, is not known to every region.
+    return boto3.client("s3", config=Config(signature_version="s3v4"))
 
 
 def _config(read_timeout_seconds: int, attempts: int) -> Config:

@@ -52,6 +52,12 @@ class Caller(Record):
                 "not-permitted", "Only the customer may decide. Show them the request."
             )
 
+    def check_may_fetch(self, run: Run) -> None:
+        """Raise RequestRefused unless the caller is the customer, to whom the artifact belongs."""
+        self.check_may_read(run)
+        if self.groups & {AGENTS, OPERATORS} or self.customer_id != run.customer_id:
+            raise RequestRefused("not-permitted", "Only the customer may fetch it.")
+
     def check_may_operate(self, run: Run) -> None:
         """Raise RequestRefused unless the caller is an operator of the run's tenant."""
         self._check_group(run, OPERATORS, ONLY_OPERATORS)

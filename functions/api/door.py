@@ -17,7 +17,9 @@ from ledger.idempotency import ID_CHARACTERS
 from ledger.ports import Ports
 from ledger.record import Record
 from runtime.log import log, log_failure
-from runtime.wiring import ports
+from runtime.metrics import flushed
+from runtime.wiring import ports, ports_for_a_person
+from workflows.migrations import with_versions
 
 # A handful of ids and the longest customer's text, every character of it escaped (12 bytes). API
 # Gateway would let 10 MB through.
@@ -58,22 +60,28 @@ type Route = Callable[[Ports, Request], Response]
 
 
 def door(
-    route: Route, action_of: Callable[[Request], str] | None = None
+    route: Route,
+    action_of: Callable[[Request], str] | None = None,
+    *,
+    past_breakers: bool = False,
 ) -> Callable[[Mapping[str, object], LambdaContext], Response]:
     """Return the Lambda handler of a route. It always answers; it never raises.
 
     Every attempt leaves one line of the same fields, whatever becomes of it. ``action_of`` names
-    what was attempted where the route's own name does not say it all.
+    what was attempted where the route's own name does not say it all. ``past_breakers`` is for what
+    a person does by hand to one run, also while a provider is left alone.
     """
     name = getattr(route, "__name__", "route")
 
+    @flushed
     def handler(event: Mapping[str, object], _context: LambdaContext) -> Response:
         attempt = {"actor_id": "", "action": name, "target": ""}
         try:
             request = _request_of(event)
             attempt |= {"actor_id": request.caller.subject, "target": _target(request)}
             attempt["action"] = action_of(request) if action_of else name
-            response = route(ports(), request)
+            wired = ports_for_a_person() if past_breakers else ports()
+            response = route(with_versions(wired), request)
         except RequestRefused as refused:
             log("attempt", **attempt, outcome=refused.problem, reason=refused.detail)
             return problem_of(refused)

@@ -12,7 +12,7 @@ from ledger.ports import Ports
 from ledger.run import RunLedger
 from ledger.store import ReviewPlace
 from runtime.log import log_failure
-from workflows.registry import REGISTRY
+from workflows.registry import KNOWN
 
 # Each is one consistent read; a person takes in no more at a time.
 PAGE_RUNS = 20
@@ -68,7 +68,7 @@ def _place_of(cursor: str | None) -> ReviewPlace | None:
 
 
 def _summary(ledger: RunLedger) -> ReviewSummary | None:
-    definition = REGISTRY.get(ledger.run.workflow)
+    definition = KNOWN.get(ledger.run.workflow)
     operations = definition.operations if definition else ()
     return review_summary(ledger, {found.name: found.label for found in operations})
 

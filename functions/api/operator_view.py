@@ -37,7 +37,9 @@ def view_body(ports: Ports, ledger: RunLedger) -> dict[str, object]:
     definition = definition_for(ledger)
     now_ms = ports.clock.now_ms()
     facts = project(definition, ledger, now_ms)
-    offered = offers(definition, ledger, lambda name: ports.providers[name].contract, now_ms)
+    offered = offers(
+        definition, ledger, lambda name: ports.providers[name].contract, now_ms, ports.versions
+    )
     return {
         "summary": resume_packet(facts, "").summary,
         "amount": amount_of(ledger.run.request),

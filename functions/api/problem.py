@@ -10,6 +10,7 @@ from runtime.problem import problem_response
 # Every kind of refusal that the domain or the door knows. One that is missing here is a bug.
 STATUS_OF = {
     "unknown-workflow": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "superseded-version": HTTPStatus.UNPROCESSABLE_ENTITY,
     "invalid-payload": HTTPStatus.UNPROCESSABLE_ENTITY,
     "invalid-request": HTTPStatus.UNPROCESSABLE_ENTITY,
     "not-allowed": HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -27,6 +28,9 @@ STATUS_OF = {
     "reason-missing": HTTPStatus.UNPROCESSABLE_ENTITY,
     "action-not-allowed": HTTPStatus.CONFLICT,
     "view-changed": HTTPStatus.CONFLICT,
+    "artifact-not-found": HTTPStatus.NOT_FOUND,
+    "artifact-not-ready": HTTPStatus.CONFLICT,
+    "artifact-expired": HTTPStatus.GONE,
 }
 RETRY_AFTER_SECONDS = 2
 

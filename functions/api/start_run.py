@@ -4,6 +4,7 @@ from http import HTTPStatus
 
 from pydantic import Field
 
+from api.caller import Caller
 from api.door import Request, door
 from api.problem import Response, respond
 from api.typed_body import typed
@@ -11,12 +12,13 @@ from api.views import status_body
 from ledger.admission import Opening, open_run
 from ledger.errors import RequestRefused, RetryLater
 from ledger.execution import start_execution
+from ledger.idempotency import run_id_for
 from ledger.ports import Ports
 from ledger.record import Record, Scalar
 from ledger.run import RunLedger
 from ledger.workflow import WorkflowDefinition
 from runtime.log import log, log_failure
-from workflows.registry import definition_of
+from workflows.registry import definition_for, definition_to_open
 
 MAX_KEY_CHARACTERS = 255
 # Some 600 words: what a customer says of their wish, not their whole correspondence.
@@ -27,6 +29,8 @@ class RunBody(Record):
     """What opens a run."""
 
     workflow: str
+    """The workflow's name, or one exact version of it."""
+
     request: dict[str, object]
     customer_text: str = Field(default="", max_length=MAX_TEXT_CHARACTERS)
     """The customer's own words. Kept with what is erasable; they decide nothing."""
@@ -40,7 +44,7 @@ def start_run(ports: Ports, request: Request) -> Response:
     """
     key = _idempotency_key(request)
     body = typed(RunBody, request.json_body())
-    definition = definition_of(body.workflow)
+    definition = _definition(ports, request.caller, key, body.workflow)
     wanted = _wanted(definition, body)
     request.caller.check_may_open(wanted["customer_id"])
     ledger = open_run(
@@ -51,11 +55,28 @@ def start_run(ports: Ports, request: Request) -> Response:
             actor=request.caller.actor,
             caller_key=key,
             request=wanted,
+            workflow=body.workflow,
             customer_text=body.customer_text,
         ),
     )
     _start(ports, ledger, request)
-    return respond(HTTPStatus.ACCEPTED, status_body(definition, ledger, ports.clock.now_ms()))
+    body_of_run = status_body(definition_for(ledger), ledger, ports.clock.now_ms())
+    return respond(HTTPStatus.ACCEPTED, body_of_run)
+
+
+def _definition(ports: Ports, caller: Caller, key: str, workflow: str) -> WorkflowDefinition:
+    """Return the version that a new run gets, or the one of the run that the key opened already.
+
+    A repeat that comes after a newer version did is still the same request.
+    """
+    existing = ports.store.load(run_id_for(caller.tenant_id, caller.actor.actor_id, key))
+    if existing is not None and _name(existing.run.workflow) == _name(workflow):
+        return definition_for(existing)
+    return definition_to_open(workflow)
+
+
+def _name(workflow: str) -> str:
+    return workflow.partition("@")[0]
 
 
 def _start(ports: Ports, ledger: RunLedger, request: Request) -> None:

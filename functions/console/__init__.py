@@ -1,1 +1,1 @@
-"""The pages: an operator's console and a customer's approval. They hold no data of anybody's."""
+"""The pages: the console, and what a customer decides on or fetches. They hold no data."""

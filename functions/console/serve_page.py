@@ -18,6 +18,7 @@ CONFIGURATION = "config.json"
 PAGE_OF_ROUTE = {
     "/console": "console.html",
     "/approve/{run_id}/{approval_id}": "approve.html",
+    "/artifact/{run_id}": "artifact.html",
     "/signed-in": "signed-in.html",
 }
 FILE_ROUTE = "/console/{file}"

@@ -16,9 +16,8 @@ from ledger.event import Actor
 from ledger.idempotency import ID_CHARACTERS
 from ledger.notice import tell
 from ledger.ports import Ports
-from ledger.provider import RecordStatus
-from providers import ses_mail
-from providers.ses_mail import MailWord, mail_record
+from providers.mail_kinds import MAIL_KINDS
+from providers.ses_events import WORDS, MailWord
 from runtime.boundary import boundary
 from runtime.log import log
 from runtime.wiring import ports
@@ -30,15 +29,6 @@ MAX_NAME_CHARACTERS = 255
 _MESSAGE_ID = re.compile(r"[A-Za-z0-9-]{1,128}(@email\.amazonses\.com)?")
 _OUR_ID = re.compile(rf"(run|eff)_[a-z2-7]{{{ID_CHARACTERS}}}")
 
-# EventBridge's names for the events ("Amazon Simple Email Service events"). A complaint comes after
-# a delivery, and is a customer who did not want this mail: somebody should look.
-WORDS: Mapping[str, MailWord] = {
-    "Email Sent": MailWord(RecordStatus.DONE, "sent"),
-    "Email Delivered": MailWord(RecordStatus.DONE, "delivered"),
-    "Email Bounced": MailWord(RecordStatus.FAILED, "bounced"),
-    "Email Complaint Received": MailWord(RecordStatus.FAILED, "complained of"),
-    "Email Rejected": MailWord(RecordStatus.FAILED, "rejected"),
-}
 # SES documentation, bounce types: "Transient"/"General" is also what an out-of-office answer to a
 # delivered mail comes as, so it says nothing about the mail.
 _MAY_BE_AN_ANSWER = ("Transient", "General")
@@ -104,10 +94,11 @@ def handle_mail_event(ports: Ports, event: MailEvent) -> str:
         return "ignored"
     ledger = ports.store.load(run_id) if run_id and effect_id else None
     effect = ledger.effect(effect_id) if ledger else None
-    if effect is None or effect.provider != ses_mail.CONTRACT.provider:
+    kind = MAIL_KINDS.get(effect.provider) if effect else None
+    if effect is None or kind is None:
         return "not ours"
     params = effect.request.stored_params()
-    record = mail_record(mail.message_id, word, effect_id, effect.bound, params)
+    record = kind.record(mail.message_id, word, effect_id, effect.bound, params)
     tell(ports, run_id, effect_id, record, MAIL_SERVICE)
     return word.provider_status
 

@@ -28,6 +28,7 @@ from providers.stripe_notice import (
     reference_in,
 )
 from runtime.log import log, log_failure
+from runtime.metrics import flushed
 from runtime.problem import Response, problem_response
 from runtime.wiring import CLOCK, ports_and_stripe, signing_secret, time_left
 
@@ -54,7 +55,8 @@ def follow(ports: Ports, stripe: StripeApi, time_left: TimeLeft, about: Referenc
             failures.append(TooLittleTime("Not every effect could be looked at in this time."))
             break
         try:
-            look_again(ports, run_id, effect_id, STRIPE)
+            known = look_again(ports, run_id, effect_id, STRIPE)
+            log("notice", run_id=run_id, outcome="looked again" if known else "not ours")
         except Exception as error:  # noqa: BLE001  raised below
             log_failure("this effect was not looked at again", error, run_id=run_id)
             failures.append(error)
@@ -63,6 +65,7 @@ def follow(ports: Ports, stripe: StripeApi, time_left: TimeLeft, about: Referenc
     return len(nominations)
 
 
+@flushed
 def handler(event: Mapping[str, object], context: LambdaContext) -> Response:
     """Return 200 once nothing is left to do, 400 for what is no notice of Stripe's, 503 otherwise.
 

@@ -1,13 +1,15 @@
 """Perform an operator's action: once, against the view it was chosen on, with actor and reason."""
 
 from ledger.actions import offers
-from ledger.approve import put_request
+from ledger.approve import put_counter_request, put_request
+from ledger.assign import assign_execution
 from ledger.contract import LookUp
 from ledger.draft import Draft
 from ledger.effect import ATTESTED, Effect
-from ledger.errors import RequestRefused
+from ledger.errors import InvariantBroken, RequestRefused, RetryLater
 from ledger.event import Actor, EventKind
-from ledger.execution import continue_after_review
+from ledger.execution import continue_after_review, start_execution
+from ledger.migration import carry_over
 from ledger.offer import Offer, RecoveryAction, find_offer
 from ledger.ports import Ports
 from ledger.provider import ProviderRecord, RecordStatus
@@ -17,7 +19,8 @@ from ledger.run import RunLedger
 from ledger.settle import lapsed, reopen_unknown, settle_confirmed
 from ledger.transitions import EffectState, RunState
 from ledger.update import load, update
-from ledger.workflow import WorkflowDefinition
+from ledger.versions import Versions
+from ledger.workflow import LEDGER, WorkflowDefinition
 
 MAX_REASON_CHARACTERS = 500
 # A person who lets a run go on gives it as many new executions as it may use before somebody has
@@ -78,7 +81,9 @@ def perform_action(
         reconcile_run(ports, run_id, actor)
         acted = load(ports, run_id)
     # Only a run that the action brought back needs an execution; one that is active has one.
-    if prior is RunState.REVIEW and acted.run.state is RunState.ACTIVE:
+    if choice.action is RecoveryAction.MOVE:
+        _start(ports, run_id, actor)
+    elif prior is RunState.REVIEW and acted.run.state is RunState.ACTIVE:
         continue_after_review(ports, run_id, "an operator acted", actor)
     return load(ports, run_id)
 
@@ -90,6 +95,7 @@ def _allowed(ports: Ports, definition: WorkflowDefinition, draft: Draft, choice:
             draft.ledger,
             lambda provider: ports.providers[provider].contract,
             draft.now_ms,
+            ports.versions,
         ),
         choice.action,
         choice.effect_id,
@@ -114,13 +120,21 @@ def _apply(ports: Ports, draft: Draft, definition: WorkflowDefinition, choice: C
         case RecoveryAction.MARK_ENGINEERING:
             draft.set_run(engineering=True)
         case RecoveryAction.CLOSE:
-            for effect in draft.ledger.unsettled_effects():
-                lapsed(draft, effect)
-            draft.close_run(RunState.CLOSED, EventKind.RUN_CLOSED, "an operator closed it as it is")
+            _close(draft)
         case RecoveryAction.TREAT_AS_SENT:
             _treat_as_sent(draft, _mail(draft, choice))
         case RecoveryAction.SEND_AGAIN:
             _send_again(draft, _mail(draft, choice))
+        case RecoveryAction.MOVE:
+            _move(ports, draft)
+        case RecoveryAction.OFFER_COUNTER:
+            _offer_counter(draft, definition, choice)
+
+
+def _close(draft: Draft) -> None:
+    for effect in draft.ledger.unsettled_effects():
+        lapsed(draft, effect)
+    draft.close_run(RunState.CLOSED, EventKind.RUN_CLOSED, "an operator closed it as it is")
 
 
 def _look_again(ports: Ports, draft: Draft) -> None:
@@ -152,6 +166,35 @@ def _go_on(draft: Draft, reason: str) -> None:
     _grant_executions(draft)
 
 
+def _move(ports: Ports, draft: Draft) -> None:
+    way = (ports.versions or Versions()).way_on(draft.ledger.run.workflow)
+    if way is None:
+        raise InvariantBroken("A move was allowed for which there is no migration.")
+    carry_over(draft, way)
+    _go_on(draft, f"an operator lets the run go on as {way.new.version}")
+    assign_execution(draft, "an operator moved it to another version")
+
+
+def _offer_counter(draft: Draft, definition: WorkflowDefinition, choice: Choice) -> None:
+    """Ask for a yes to the counter-effect alone; whatever an older execution does is refused."""
+    effect = draft.ledger.require_effect(choice.effect_id or "")
+    (counter,) = (
+        found
+        for found in definition.counter_operations
+        if found.compensates and found.compensates.operation == effect.operation
+    )
+    reason = "an operator offers to take back what was done"
+    put_counter_request(draft, definition, counter, effect.effect_id, reason)
+    assign_execution(draft, "the reconciler makes the counter-effect once it is approved")
+
+
+def _start(ports: Ports, run_id: str, actor: Actor) -> None:
+    try:
+        start_execution(ports, run_id, actor)
+    except RetryLater:
+        return  # the move is on record, and the run is due within the start deadline
+
+
 def _grant_executions(draft: Draft) -> None:
     """Give a run that a person looked at new executions and attempts: it may have used up its own.
 
@@ -166,7 +209,7 @@ def _grant_executions(draft: Draft) -> None:
 
 def _approval_checkpoint(definition: WorkflowDefinition) -> str:
     """Return the checkpoint that a person's yes proves: the ledger itself owns it."""
-    return next(found.checkpoint for found in definition.contracts if found.owner == "ledger")
+    return next(found.checkpoint for found in definition.contracts if found.owner == LEDGER)
 
 
 def _mail(draft: Draft, choice: Choice) -> Effect:

@@ -24,6 +24,12 @@ class Opening(Record):
     actor: Actor
     caller_key: str
     request: dict[str, Scalar]
+    workflow: str = ""
+    """What the caller asked for, in the caller's words; the version where it is empty.
+
+    A name may mean a newer version by the time the same request is repeated.
+    """
+
     customer_text: str = ""
     """Explains the request and is no part of it: another text asks for no other run."""
 
@@ -36,7 +42,8 @@ def open_run(ports: Ports, definition: WorkflowDefinition, opening: Opening) -> 
         ProviderUnavailable: a target could not be read; nothing was started.
     """
     run_id = run_id_for(opening.tenant_id, opening.actor.actor_id, opening.caller_key)
-    request_digest = digest({"workflow": definition.version, "request": opening.request})
+    asked = opening.workflow or definition.version
+    request_digest = digest({"workflow": asked, "request": opening.request})
     existing = ports.store.load(run_id)
     if existing is not None:
         return _same_request(existing, request_digest)
@@ -74,9 +81,7 @@ def check_targets(
     Raises RequestRefused with the reason when one is not, ProviderUnavailable without an answer.
     """
     snapshot: dict[str, Scalar] = {}
-    for operation in definition.operations:
-        if not operation.needs_approval:
-            continue
+    for operation in definition.approved_operations:
         bound = bound_from_request(operation, request)
         authority = read_authority(ports, operation.provider, bound, {})
         if not authority.allowed:

@@ -3,8 +3,9 @@
 from enum import StrEnum
 
 from ledger.approval import Approval, ApprovalState
-from ledger.authorise import approval_payload, bound_from_request
+from ledger.authorise import approval_payload, bound_from_request, missing_yes
 from ledger.checkpoint import Checkpoint
+from ledger.consequence import consequence_of, consequences_of, what_changed
 from ledger.draft import Draft
 from ledger.effect import Evidence
 from ledger.errors import LedgerError, RequestRefused
@@ -12,15 +13,15 @@ from ledger.event import Actor, EventKind
 from ledger.idempotency import approval_id_for, effect_id_for
 from ledger.instance import instance_of
 from ledger.ports import Ports
+from ledger.record import Scalar
 from ledger.run import RunLedger
 from ledger.task import Task, check_may_act, check_version
 from ledger.transitions import EffectState, RunState
 from ledger.update import update
-from ledger.workflow import WorkflowDefinition
+from ledger.workflow import LEDGER, Operation, WorkflowDefinition
 
 # A customer asked a third time in vain is not the one who can help; a person should look.
 MAX_REQUESTS = 3
-LEDGER = "ledger"
 
 
 class Decision(StrEnum):
@@ -42,10 +43,12 @@ def request_approval(
     def decide(draft: Draft) -> None:
         check_version(draft.ledger.run, definition.version)
         check_may_act(draft.ledger, task)
-        if lapse_approval(draft) or _covers(draft, definition):
+        if lapse_approval(draft):
             return
-        pending = draft.ledger.pending_approval()
-        if pending is not None and not pending.expired(draft.now_ms):
+        if draft.ledger.proven(checkpoint) is not None and _covers(draft, definition):
+            return
+        pending = _pending(draft, definition)
+        if pending is not None:
             _wait_again(draft, pending, task_token)
         else:
             _ask(draft, definition, checkpoint, task_token)
@@ -56,24 +59,29 @@ def request_approval(
     return ledger
 
 
+def _pending(draft: Draft, definition: WorkflowDefinition) -> Approval | None:
+    """Return the request that still asks for what would be done, None when none does."""
+    pending = draft.ledger.pending_approval()
+    if pending is None or pending.expired(draft.now_ms):
+        return None
+    return None if what_changed(definition, draft.ledger, pending) else pending
+
+
 def _covers(draft: Draft, definition: WorkflowDefinition) -> bool:
     """Return whether the newest approval lets every write that is still to be made go ahead.
 
     The same question as before the write itself: a yes that is good here and not there would send
     the execution round in circles.
     """
-    approval = draft.ledger.newest_approval()
-    if approval is None:
-        return False
-    run = draft.ledger.run
-    for operation in definition.operations:
-        instance = instance_of(draft.ledger, operation)
-        effect_id = effect_id_for(run.run_id, operation.name, instance)
-        effect = draft.ledger.effect(effect_id)
-        if not operation.needs_approval or (effect and effect.state is EffectState.CONFIRMED):
+    ledger = draft.ledger
+    for operation in definition.approved_operations:
+        instance = instance_of(ledger, operation)
+        effect_id = effect_id_for(ledger.run.run_id, operation.name, instance)
+        effect = ledger.effect(effect_id)
+        if effect and effect.state is EffectState.CONFIRMED:
             continue
-        bound = effect.bound if effect else bound_from_request(operation, run.request)
-        if approval.refusal(operation.name, bound, effect_id, run.workflow, draft.now_ms):
+        bound = effect.bound if effect else bound_from_request(operation, ledger.run.request)
+        if missing_yes(definition, ledger, operation.name, bound, effect_id, draft.now_ms):
             return False
     return True
 
@@ -105,6 +113,36 @@ def put_request(
 ) -> None:
     """Write a request for a decision on what is left to do, and wait for it."""
     payload = approval_payload(definition, draft.ledger)
+    now = consequences_of(definition)
+    asked = {name: now[name] for name in payload}
+    _put(draft, definition, checkpoint, reason, payload, asked, task_token=task_token)
+
+
+def put_counter_request(
+    draft: Draft, definition: WorkflowDefinition, counter: Operation, compensated: str, reason: str
+) -> None:
+    """Write a request for a decision on one counter-effect and nothing else, and wait for it.
+
+    ``compensated`` is the id of the effect that it takes back.
+    """
+    payload = {counter.name: bound_from_request(counter, draft.ledger.run.request)}
+    asked = {counter.name: consequence_of(counter)}
+    # A checkpoint of its own: a yes to this proves nothing about what was asked before.
+    checkpoint = f"{counter.name}_approved"
+    _put(draft, definition, checkpoint, reason, payload, asked, compensates=compensated)
+
+
+def _put(
+    draft: Draft,
+    definition: WorkflowDefinition,
+    checkpoint: str,
+    reason: str,
+    payload: dict[str, dict[str, Scalar]],
+    consequences: dict[str, str],
+    *,
+    task_token: str | None = None,
+    compensates: str | None = None,
+) -> None:
     newest = draft.ledger.newest_approval()
     # Later than the one before it, whatever this machine's clock says: the newest request counts.
     requested_at_ms = max(draft.now_ms, newest.requested_at_ms + 1 if newest else 0)
@@ -113,13 +151,18 @@ def put_request(
         workflow=definition.version,
         checkpoint=checkpoint,
         payload=payload,
-        digest=Approval.payload_digest(definition.version, payload),
+        consequences=consequences,
+        digest=Approval.payload_digest(payload, consequences),
         requested_at_ms=requested_at_ms,
         expires_at_ms=draft.now_ms + definition.approval_lifetime_seconds * 1000,
+        compensates=compensates,
         task_token=task_token,
     )
     draft.put_approval(approval)
-    draft.move_run(RunState.AWAITING_APPROVAL, EventKind.APPROVAL_REQUESTED, reason)
+    if draft.ledger.run.state is RunState.AWAITING_APPROVAL:  # for something else, until now
+        draft.note(EventKind.APPROVAL_REQUESTED, reason, subject=approval.approval_id)
+    else:
+        draft.move_run(RunState.AWAITING_APPROVAL, EventKind.APPROVAL_REQUESTED, reason)
 
 
 def decide_approval(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from ledger.canonical import digest
+from ledger.consequence import what_changed
 from ledger.effect import Effect
 from ledger.errors import ProviderUnavailable, ReviewRequired
 from ledger.ports import Ports
@@ -37,22 +38,34 @@ def approval_payload(
     """Return what a person is asked: every write that needs a yes and is not proven yet."""
     return {
         operation.name: bound_from_request(operation, ledger.run.request)
-        for operation in definition.operations
-        if operation.needs_approval and ledger.proven(operation.checkpoint) is None
+        for operation in definition.approved_operations
+        if ledger.proven(operation.checkpoint) is None
     }
 
 
-def missing_grant(effect: Effect, operation: Operation, ledger: RunLedger, now_ms: int) -> str:
+def missing_grant(
+    definition: WorkflowDefinition, effect: Effect, ledger: RunLedger, now_ms: int
+) -> str:
     """Return why the newest approval does not cover the effect; empty when it does."""
-    if not operation.needs_approval:
+    if not definition.operation(effect.operation).needs_approval:
         return ""
+    return missing_yes(definition, ledger, effect.operation, effect.bound, effect.effect_id, now_ms)
+
+
+def missing_yes(
+    definition: WorkflowDefinition,
+    ledger: RunLedger,
+    operation: str,
+    bound: dict[str, Scalar],
+    effect_id: str,
+    now_ms: int,
+) -> str:
+    """Return why the newest approval does not cover this write; empty when it does."""
     approval = ledger.newest_approval()
     if approval is None:
         return "nothing was approved yet"
-    refusal = approval.refusal(
-        operation.name, effect.bound, effect.effect_id, ledger.run.workflow, now_ms
-    )
-    return refusal or ""
+    refusal = approval.refusal(operation, bound, effect_id, now_ms)
+    return refusal or what_changed(definition, ledger, approval)
 
 
 def check_consequence(effect: Effect, consequence: Mapping[str, Scalar]) -> None:

@@ -4,6 +4,9 @@ from ledger.effect import Evidence
 from ledger.errors import InvariantBroken
 from ledger.record import Record, Scalar, StoredRecord
 
+RECORD_ID = "record_id"
+"""What is quoted of any evidence by this name: the id of the provider's record."""
+
 
 class CompletionContract(Record):
     """What must be true before a checkpoint may be written, and who says so."""
@@ -23,10 +26,12 @@ class Checkpoint(StoredRecord):
     evidence: Evidence
     reached_at_ms: int
     effect_id: str | None = None
+    withdrawn: bool = False
+    """Whether it proves nothing any more: the run was moved to a version that asks for more."""
 
     def value(self, field: str) -> Scalar:
-        """Return a field of the evidence, its ``record_id`` among them. Raises KeyError."""
-        return self.evidence.record_id if field == "record_id" else self.evidence.fields[field]
+        """Return a field of the evidence, its ``RECORD_ID`` among them. Raises KeyError."""
+        return self.evidence.record_id if field == RECORD_ID else self.evidence.fields[field]
 
     def check(self, contract: CompletionContract) -> None:
         """Raise InvariantBroken unless the evidence meets ``contract``."""

@@ -18,21 +18,22 @@ from ledger.errors import (
 from ledger.event import EventKind
 from ledger.idempotency import idempotency_key_for
 from ledger.instance import check_no_other, instance_of
+from ledger.jitter import jittered
 from ledger.plan import note_planned, planned_again
 from ledger.ports import Ports
 from ledger.record import Scalar
 from ledger.task import Task, check_may_act
 from ledger.transitions import EffectState
 from ledger.update import update
-from ledger.workflow import Operation
+from ledger.workflow import Operation, WorkflowDefinition
 
 # One ledger transaction with its bounded retries: the store gives up after 12 s.
 LEDGER_WRITE_MARGIN_SECONDS = 15
 # Harmless, so many more than of those that were sent; bounded all the same, for each is kept with
-# its effect. With the pauses between them, 20 last over ten hours.
+# its effect. With the pauses between them, 20 last some eight hours.
 MAX_UNREACHED_ATTEMPTS = 20
 FIRST_PAUSE_SECONDS = 1
-MAX_PAUSE_SECONDS = 3600
+MAX_PAUSE_SECONDS = 7200
 
 
 def check_can_begin(effect: Effect, now_ms: int) -> None:
@@ -52,6 +53,7 @@ def check_can_begin(effect: Effect, now_ms: int) -> None:
 
 def claim(
     ports: Ports,
+    definition: WorkflowDefinition,
     operation: Operation,
     task: Task,
     planned: Effect,
@@ -76,7 +78,7 @@ def claim(
             raise EffectUnknown(f"An earlier {operation.name} may exist after all; read first.")
         check_no_other(ledger, operation, effect)
         check_can_begin(effect, draft.now_ms)
-        missing = missing_grant(effect, operation, ledger, draft.now_ms)
+        missing = missing_grant(definition, effect, ledger, draft.now_ms)
         if missing:
             raise ApprovalNeeded(f"{operation.name}: {missing}. Nothing was sent.")
         unproven = [name for name in operation.requires if ledger.proven(name) is None]
@@ -103,12 +105,14 @@ def _check_attempts(effect: Effect, contract: ProviderContract) -> None:
 def check_pace(effect: Effect, now_ms: int) -> None:
     """Raise ProviderUnavailable while a provider that was not reached is given time.
 
-    The pauses double, so that the attempts an effect may have outlast an outage of hours.
+    The pauses double, with full jitter, so that the attempts an effect may have outlast an outage
+    of hours, and those of many effects do not come together at its end.
     """
     unreached = _unreached(effect)
     if not unreached:
         return
-    pause_seconds = min(FIRST_PAUSE_SECONDS << len(unreached), MAX_PAUSE_SECONDS)
+    ceiling_seconds = min(FIRST_PAUSE_SECONDS << len(unreached), MAX_PAUSE_SECONDS)
+    pause_seconds = jittered(ceiling_seconds, "attempt", effect.effect_id, len(unreached))
     begins_at_ms = unreached[-1].claimed_at_ms + pause_seconds * 1000
     if now_ms < begins_at_ms:
         raise ProviderUnavailable(

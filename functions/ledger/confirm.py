@@ -4,23 +4,26 @@ from ledger.admission import check_targets
 from ledger.checkpoint import Checkpoint
 from ledger.draft import Draft
 from ledger.effect import Evidence
-from ledger.errors import ProviderUnavailable, RequestRefused, ReviewRequired
+from ledger.errors import InvariantBroken, ProviderUnavailable, RequestRefused, ReviewRequired
 from ledger.life import showing_life
 from ledger.ports import Ports
 from ledger.provider import Contact, ProviderFault
 from ledger.record import Scalar
 from ledger.task import Task, check_may_act, check_version
 from ledger.update import load, update
-from ledger.workflow import WorkflowDefinition
+from ledger.workflow import Operation, WorkflowDefinition
 
 
 def confirm_targets(
     ports: Ports, definition: WorkflowDefinition, task: Task, checkpoint: str
 ) -> None:
-    """Write ``checkpoint`` with what the owners of the targets say, and keep the contact.
+    """Write ``checkpoint`` with what the owners of the targets say.
+
+    Of a version that writes to the customer the contact is kept as well.
 
     Raises:
-        ReviewRequired: a target does not allow the request any more, or there is no contact.
+        ReviewRequired: a target does not allow the request any more, its owner says less than the
+            checkpoint has to show, or there is no contact and one is needed.
         ProviderUnavailable: an owner could not be read.
         StaleExecution: a newer execution owns the run.
     """
@@ -31,9 +34,12 @@ def confirm_targets(
         return
     with showing_life(ports, task):
         refusal, read = _read_targets(ports, definition, ledger.run.request)
-        contact = _contact(ports, ledger.run.customer_id)
-    if not refusal and contact is None:
-        refusal = "the customer has no mail address for the receipt"
+        contact = None
+        mail = _mail(ports, definition)
+        if mail is not None:
+            contact = _contact(ports, ledger.run.customer_id)
+    if not refusal and mail is not None and contact is None:
+        refusal = f"the customer has no mail address for the {mail.label.lower()}"
     stored = ports.store.personal(task.run_id)
     personal = stored.fields if stored else {}
 
@@ -41,15 +47,18 @@ def confirm_targets(
         check_may_act(draft.ledger, task)
         if draft.ledger.proven(checkpoint) is not None:
             return  # a duplicate was faster, and what was read since may be our own doing
-        if refusal or contact is None:
-            draft.send_to_review(refusal)
+        reached = _checkpoint(definition, checkpoint, read, draft)
+        stands_in_the_way = refusal or _unmet(definition, reached)
+        if stands_in_the_way:
+            draft.send_to_review(stands_in_the_way)
             return
-        draft.put_personal({**personal, "email": contact.email, "name": contact.name})
-        draft.reach(_checkpoint(definition, checkpoint, read, draft), "read just now")
+        if contact is not None:
+            draft.put_personal({**personal, "email": contact.email, "name": contact.name})
+        draft.reach(reached, "read just now")
 
     confirmed = update(ports, task.run_id, task.actor, decide)
     if confirmed.proven(checkpoint) is None:
-        raise ReviewRequired(f"Run {task.run_id} went to review: {refusal}")
+        raise ReviewRequired(f"Run {task.run_id} went to review: {confirmed.run.review_reason}")
 
 
 def _read_targets(
@@ -59,6 +68,18 @@ def _read_targets(
         return "", check_targets(ports, definition, request)
     except RequestRefused as refused:
         return refused.detail, {}
+
+
+def _mail(ports: Ports, definition: WorkflowDefinition) -> Operation | None:
+    """Return the first operation that reads personal fields when it is made, None without one."""
+    return next(
+        (
+            found
+            for found in definition.operations
+            if ports.providers[found.provider].contract.personal_fields
+        ),
+        None,
+    )
 
 
 def _contact(ports: Ports, customer_id: str) -> Contact | None:
@@ -74,11 +95,10 @@ def _checkpoint(
     definition: WorkflowDefinition, name: str, read: dict[str, Scalar], draft: Draft
 ) -> Checkpoint:
     """Return the checkpoint. Its evidence is what was read, and nothing of the request."""
-    contract = definition.contract(name)
-    checkpoint = Checkpoint(
+    return Checkpoint(
         name=name,
         evidence=Evidence(
-            source=contract.owner,
+            source=definition.contract(name).owner,
             record_id=draft.ledger.run.customer_id,
             provider_status="read",
             fields=read,
@@ -86,5 +106,12 @@ def _checkpoint(
         ),
         reached_at_ms=draft.now_ms,
     )
-    checkpoint.check(contract)
-    return checkpoint
+
+
+def _unmet(definition: WorkflowDefinition, checkpoint: Checkpoint) -> str:
+    """Return what the checkpoint's evidence lacks; empty when it meets its contract."""
+    try:
+        checkpoint.check(definition.contract(checkpoint.name))
+    except InvariantBroken as broken:
+        return str(broken)
+    return ""

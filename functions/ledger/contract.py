@@ -6,6 +6,8 @@ it what is permitted; no stage decides on its own.
 
 from enum import StrEnum
 
+from pydantic import Field
+
 from ledger.record import Record
 
 
@@ -44,16 +46,46 @@ class Consistency(StrEnum):
     EVENTUAL = "eventual"
 
 
+class Listing(StrEnum):
+    """How recent records of ours can be found without knowing what they were made for."""
+
+    BY_TIME = "by_time"  # list by time of creation, read every page, pick those with our mark
+    NONE = "none"
+
+
 class Need(StrEnum):
     """What a function that calls the provider must be granted."""
 
     STRIPE_SECRET = "stripe_secret"  # noqa: S105  a name, not a secret
     SEND_MAIL = "send_mail"
+    READ_ARTIFACTS = "read_artifacts"
+    STORE_ARTIFACTS = "store_artifacts"
+    SITE = "site"  # the address of this deployment's own pages
 
 
 # An hour before the key lapses: long enough for a person to look while a replay is still harmless,
 # and short beside a key's day.
 KEY_NOTICE_SECONDS = 3600
+
+
+class BreakerLimits(Record):
+    """When a provider that fails is left alone, and for how long; see ``ledger.breaker``.
+
+    The values are ours, and the same for every provider until one gives a reason to differ.
+    """
+
+    failures: int = Field(default=5, gt=0)
+    """So many in a window. One stage makes three calls at most, so five are of several runs."""
+
+    window_seconds: int = Field(default=60, gt=0)
+    """A tick of the sweeper: what fails in it would be asked again in the next one."""
+
+    open_seconds: int = Field(default=30, gt=0)
+    """A sixth of the shortest recovery deadline, so an effect in doubt is still read in time. Also
+    how long a probe may take before another takes its place."""
+
+    probes: int = Field(default=2, gt=0)
+    """So many answers, one after another, before all calls pass again: one may be luck."""
 
 
 class ErrorRule(Record):
@@ -113,6 +145,12 @@ class ProviderContract(Record):
     rechecks_after_seconds: tuple[int, ...] = ()
     """When a confirmed record is read once more, counted from its confirmation: an owner that can
     take its word back is asked again, even after the run has ended."""
+
+    recent_records: Listing = Listing.NONE
+    """Whether an audit can list what the provider holds of ours, and compare it with the ledger."""
+
+    breaker: BreakerLimits = BreakerLimits()
+    """When recovery and stages leave the provider alone for a while."""
 
     max_attempts: int
     errors: tuple[ErrorRule, ...]

@@ -199,9 +199,11 @@ class Draft:
         """Write a checkpoint with its event. Evidence of the same record is kept as it is."""
         reached = (*self._base.checkpoints, *self._checkpoints.values())
         known = {found.name: found for found in reached}.get(checkpoint.name)
-        if known is not None and (known.evidence.record_id, known.effect_id) == (
-            checkpoint.evidence.record_id,
-            checkpoint.effect_id,
+        if (
+            known is not None
+            and not known.withdrawn
+            and known.evidence.record_id == checkpoint.evidence.record_id
+            and known.effect_id == checkpoint.effect_id
         ):
             return
         self._checkpoints[checkpoint.name] = checkpoint
@@ -212,6 +214,12 @@ class Draft:
             subject=checkpoint.name,
             details={"record_id": checkpoint.evidence.record_id},
         )
+
+    def withdraw(self, checkpoint: Checkpoint, reason: str) -> None:
+        """Let a checkpoint prove nothing from now on, with its event; what was read stays."""
+        self._checkpoints[checkpoint.name] = checkpoint.model_copy(update={"withdrawn": True})
+        self._ledger = None
+        self.note(EventKind.CHECKPOINT_WITHDRAWN, reason, subject=checkpoint.name)
 
     def put_personal(self, fields: dict[str, str]) -> None:
         """Write the run's personal fields into their one erasable place."""

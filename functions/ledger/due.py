@@ -1,6 +1,7 @@
 """When somebody has to look at a run again. The one place that computes ``due_at_ms``."""
 
 from ledger.effect import Effect
+from ledger.jitter import jittered
 from ledger.run import RunLedger
 from ledger.transitions import EffectState, RunState
 
@@ -10,16 +11,20 @@ START_DEADLINE_SECONDS = 60
 REVIEW_REMINDER_SECONDS = 24 * 3600
 # Every commit moves the due time on by at least this, so one tick gives a run to one sweeper.
 MIN_LOOK_INTERVAL_SECONDS = 30
-# First look after an unfinished record; doubles with every read.
+# At most so long until the first look after an unfinished record; doubles with every read.
 FIRST_READ_WAIT_SECONDS = 5
 # A provider that is down for long, or that cannot be asked at all, is not asked more often.
 MAX_READ_WAIT_SECONDS = 6 * 3600
 
 
 def read_wait_seconds(effect: Effect) -> int:
-    """Return how long to wait after a read that settled nothing (doubling, capped)."""
+    """Return how long to wait after a read that settled nothing: doubling, capped, full jitter.
+
+    Effects that met one outage are so not all read again at one moment.
+    """
     doublings = min(effect.reconcile_reads, 13)  # past the cap already, and no number grows large
-    return min(FIRST_READ_WAIT_SECONDS << doublings, MAX_READ_WAIT_SECONDS)
+    ceiling_seconds = min(FIRST_READ_WAIT_SECONDS << doublings, MAX_READ_WAIT_SECONDS)
+    return jittered(ceiling_seconds, "read", effect.effect_id, effect.reconcile_reads)
 
 
 def next_look_at_ms(ledger: RunLedger, now_ms: int) -> int | None:
@@ -27,7 +32,11 @@ def next_look_at_ms(ledger: RunLedger, now_ms: int) -> int | None:
 
     A run that has ended is looked after as long as an owner may still take its word back.
     """
-    rechecks = [effect.recheck_at_ms() for effect in ledger.effects]
+    rechecks = [
+        effect.recheck_at_ms()
+        for effect in ledger.effects
+        if not ledger.is_undone(effect.effect_id)
+    ]
     looks = [at for at in rechecks if at is not None]
     if ledger.run.is_open:
         looks.append(_wanted_look_at_ms(ledger, now_ms))

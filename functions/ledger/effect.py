@@ -78,6 +78,10 @@ class Effect(StoredRecord):
     checkpoint: str
     """The checkpoint that this effect, once confirmed, proves."""
 
+    proof_fields: tuple[str, ...] = ()
+    """What the record has to show before it proves the checkpoint, as the version asked when the
+    write was intended."""
+
     approval_id: str | None
     recovery_deadline_seconds: int
     pending_deadline_seconds: int
@@ -93,6 +97,9 @@ class Effect(StoredRecord):
 
     attempts_forgiven: int = 0
     """How many attempts no longer count: a person has looked since and let the run go on."""
+
+    compensates: str | None = None
+    """Id of the effect that this one, once confirmed, has taken back; None when it takes none."""
 
     superseded: bool = False
     """Whether a person has allowed another instance in its place."""
@@ -126,6 +133,12 @@ class Effect(StoredRecord):
     def counted_attempts(self) -> tuple[Attempt, ...]:
         """Return the attempts made since a person last looked."""
         return self.attempts[self.attempts_forgiven :]
+
+    @property
+    def unproven_fields(self) -> tuple[str, ...]:
+        """Return what the evidence would have to show besides before it proved the checkpoint."""
+        shown = self.evidence.fields if self.evidence else {}
+        return tuple(name for name in self.proof_fields if name not in shown)
 
     @property
     def unsettled(self) -> bool:

@@ -12,9 +12,11 @@ class EventKind(StrEnum):
     """What happened. One kind for each change that the ledger can make."""
 
     RUN_OPENED = "run_opened"
+    RUN_MIGRATED = "run_migrated"
     EXECUTION_ASSIGNED = "execution_assigned"
     EXECUTION_RESUMED = "execution_resumed"
     CHECKPOINT_REACHED = "checkpoint_reached"
+    CHECKPOINT_WITHDRAWN = "checkpoint_withdrawn"
     APPROVAL_REQUESTED = "approval_requested"
     APPROVAL_WAIT_RENEWED = "approval_wait_renewed"
     APPROVAL_WAIT_ENDED = "approval_wait_ended"

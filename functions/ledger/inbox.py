@@ -59,7 +59,11 @@ def review_summary(ledger: RunLedger, labels: Mapping[str, str]) -> ReviewSummar
     waits = review_place(run)
     if waits is None:
         return None
-    newest = [found for found in ledger.effects if found == ledger.newest_effect(found.operation)]
+    newest = [
+        found
+        for found in ledger.effects
+        if found == ledger.newest_effect(found.operation) and not ledger.is_undone(found.effect_id)
+    ]
     amount = money_in(run.request)
     return ReviewSummary(
         run_id=run.run_id,

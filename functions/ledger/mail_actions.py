@@ -23,7 +23,7 @@ def treat_as_sent(situation: Situation, mail: Effect) -> Offer:
         refused = "The mail service refused it: it did not go out."
     return make_offer(
         RecoveryAction.TREAT_AS_SENT,
-        "Treat as sent",
+        f"Treat as sent: {_label(situation, mail)}",
         refused,
         Consequence(
             reads=(),
@@ -40,7 +40,7 @@ def send_again(situation: Situation, mail: Effect) -> Offer:
     """Offer to send another in the mail's place."""
     return make_offer(
         RecoveryAction.SEND_AGAIN,
-        "Send again",
+        f"Send again: {_label(situation, mail)}",
         _no_mail_decision(situation, mail),
         Consequence(
             reads=(),
@@ -50,6 +50,12 @@ def send_again(situation: Situation, mail: Effect) -> Offer:
         ),
         mail.effect_id,
     )
+
+
+def _label(situation: Situation, mail: Effect) -> str:
+    """Return what people call the mail: a run may send several kinds."""
+    labels = {found.name: found.label for found in situation.definition.operations}
+    return labels.get(mail.operation, mail.operation)
 
 
 def _no_mail_decision(situation: Situation, mail: Effect) -> str:

@@ -32,7 +32,7 @@ def look_again(ports: Ports, run_id: str, effect_id: str, actor: Actor) -> bool:
         return False
     if effect.unsettled:
         reconcile_effect(ports, run_id, effect_id, actor)
-    elif effect.state is EffectState.CONFIRMED:
+    elif effect.state is EffectState.CONFIRMED and not ledger.is_undone(effect_id):
         recheck_confirmed(ports, run_id, effect, actor)
     elif effect.state in (EffectState.PLANNED, EffectState.REJECTED) and effect.attempts:
         _reopen_when_found(ports, run_id, effect, actor)

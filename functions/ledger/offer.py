@@ -15,6 +15,8 @@ class RecoveryAction(StrEnum):
     CLOSE = "close_without_further_action"
     TREAT_AS_SENT = "treat_as_sent"
     SEND_AGAIN = "send_again"
+    MOVE = "move_to_registered_version"
+    OFFER_COUNTER = "offer_counter_effect"
 
 
 class Consequence(Record):
@@ -39,7 +41,7 @@ class Offer(Record):
     refused_because: str
     consequence: Consequence
     effect_id: str | None = None
-    """The mail that the action is about; None for actions about the run."""
+    """The effect that the action is about; None for actions about the run."""
 
 
 def make_offer(

@@ -7,6 +7,7 @@ from ledger.money import money_in
 from ledger.projection import EffectFacts, RunFacts
 from ledger.record import Record, Scalar
 from ledger.transitions import DOUBTFUL_EFFECT_STATES, EffectState, RunState
+from ledger.validity import told_moment
 
 # A few hundred words. What the customer wrote explains the request; it decides nothing.
 MAX_UNTRUSTED_CHARACTERS = 2_000
@@ -26,6 +27,10 @@ EFFECT_WORDS = {
 # Once a run is closed nobody looks any more, and nothing is still to come.
 UNPROVEN_WORDS = "has an outcome that was never proven; do not repeat it"
 NOT_DONE_WORDS = "was not made"
+# Of what was given for a time, said beside any word that it was given.
+UNTIL_WORDS = "works until {moment}"
+ENDED_WORDS = "ended on {moment} as it was meant to, and a new request makes a new one"
+UNDONE_WORDS = "was confirmed, and is taken back since with the customer's approval"
 ATTESTED_WORDS = "is taken as sent on an operator's word; do not repeat it"
 NEXT_WORDS = {
     RunState.ACTIVE: "The system continues by itself; wait for it.",
@@ -96,13 +101,22 @@ def _summary(facts: RunFacts) -> str:
 def _sentence(facts: RunFacts, effect: EffectFacts) -> str:
     words = [effect.label]
     if effect.attested:
-        return f"{effect.label} {ATTESTED_WORDS}"
+        return f"{effect.label} {ATTESTED_WORDS}{_end(effect)}"
     if effect.record_id and effect.state is EffectState.CONFIRMED:
         words.append(effect.record_id)
     money = money_in(effect.bound)
     if money:
         words.append(f"for {money}")
-    return " ".join([*words, _state_words(facts, effect.state)])
+    said = UNDONE_WORDS if effect.undone else _state_words(facts, effect.state)
+    return " ".join([*words, said]) + _end(effect)
+
+
+def _end(effect: EffectFacts) -> str:
+    """Return the end of what the effect gave, empty when it gave nothing or for good."""
+    if effect.valid_until_ms is None or effect.state is not EffectState.CONFIRMED:
+        return ""
+    words = ENDED_WORDS if effect.ended else UNTIL_WORDS
+    return f" and {words.format(moment=told_moment(effect.valid_until_ms))}"
 
 
 def _state_words(facts: RunFacts, state: EffectState) -> str:

@@ -30,6 +30,7 @@ from ledger.provider import ProviderCall, ProviderFault, ProviderRecord
 from ledger.recheck import check_evidence_holds, check_still_absent
 from ledger.review import record_review, review_what_stands_in_the_way
 from ledger.run import RunLedger
+from ledger.settle import check_proves
 from ledger.task import Task, check_may_act, check_version
 from ledger.transitions import EffectState
 from ledger.update import load, update
@@ -61,7 +62,9 @@ def perform(
     check_version(seen.run, definition.version)
     try:
         with showing_life(ports, task):
-            return _performed(ports, time_left, operation, task, seen)
+            effect = _performed(ports, time_left, definition, operation, task, seen)
+            check_proves(effect)
+            return effect
     except ReviewRequired as required:
         # A stage that asks for a review which is not on record would be sent straight back here.
         record_review(ports, task, operation, seen, str(required))
@@ -79,9 +82,14 @@ def perform_stage(
 
 
 def _performed(
-    ports: Ports, time_left: TimeLeft, operation: Operation, task: Task, ledger: RunLedger
+    ports: Ports,
+    time_left: TimeLeft,
+    definition: WorkflowDefinition,
+    operation: Operation,
+    task: Task,
+    ledger: RunLedger,
 ) -> Effect:
-    effect = existing_or_planned(ports, operation, ledger)
+    effect = existing_or_planned(ports, definition, operation, ledger)
     if effect.state is EffectState.CONFIRMED:
         return effect
     check_may_act(ledger, task)
@@ -100,7 +108,7 @@ def _performed(
         reason = f"{operation.name} is not allowed: {authority.reason}"
         review_what_stands_in_the_way(ports, task, ledger, effect, reason)
         raise ReviewRequired(reason)
-    claimed = claim(ports, operation, task, effect, authority.snapshot)
+    claimed = claim(ports, definition, operation, task, effect, authority.snapshot)
     if claimed.state is EffectState.CONFIRMED:
         return claimed
     call = ProviderCall(

@@ -11,10 +11,12 @@ from ledger.ports import Ports
 from ledger.provider import Intent
 from ledger.run import RunLedger
 from ledger.transitions import EffectState
-from ledger.workflow import Operation
+from ledger.workflow import Operation, WorkflowDefinition
 
 
-def existing_or_planned(ports: Ports, operation: Operation, ledger: RunLedger) -> Effect:
+def existing_or_planned(
+    ports: Ports, definition: WorkflowDefinition, operation: Operation, ledger: RunLedger
+) -> Effect:
     """Return the operation's effect as stored, or a new one that is not written yet.
 
     Raises ReviewRequired when the request is larger than a ledger item may hold, or needs
@@ -48,6 +50,8 @@ def existing_or_planned(ports: Ports, operation: Operation, ledger: RunLedger) -
         idempotency_key=idempotency_key_for(run_id, operation.name, bound, instance, 1),
         generation=1,
         checkpoint=operation.checkpoint,
+        proof_fields=definition.contract(operation.checkpoint).evidence_fields,
+        compensates=_compensated(operation, ledger),
         approval_id=None,
         recovery_deadline_seconds=provider.contract.recovery_deadline_seconds,
         pending_deadline_seconds=provider.contract.pending_deadline_seconds,
@@ -55,6 +59,12 @@ def existing_or_planned(ports: Ports, operation: Operation, ledger: RunLedger) -
         rechecks_after_seconds=provider.contract.rechecks_after_seconds,
     )
     return planned_again(existing, planned) if existing else planned
+
+
+def _compensated(operation: Operation, ledger: RunLedger) -> str | None:
+    """Return the id of the effect that ``operation`` takes back, None when it takes none."""
+    approval = ledger.newest_approval()
+    return approval.compensates if operation.compensates and approval else None
 
 
 def note_planned(draft: Draft, effect: Effect) -> None:

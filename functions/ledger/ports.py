@@ -1,12 +1,13 @@
 """Everything outside the domain, as the domain sees it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
 from ledger.provider import CustomerDirectory, Provider
 from ledger.store import LedgerStore
+from ledger.versions import Versions
 
 
 class Clock(Protocol):
@@ -61,6 +62,16 @@ class Doorbell(Protocol):
         """
 
 
+class Nominations(Protocol):
+    """The queue of runs that are due: each comes out at least once, in no order."""
+
+    def put(self, run_ids: Sequence[str]) -> int:
+        """Return how many were taken; a run that was not stays due.
+
+        Raises RetryLater when there is no answer: any number may have been taken.
+        """
+
+
 class TimeLeft(Protocol):
     """How long the present invocation may still run."""
 
@@ -79,3 +90,6 @@ class Ports:
     directory: CustomerDirectory
     executions: Executions
     doorbell: Doorbell
+    versions: Versions | None = field(default_factory=Versions)
+    """The registered versions and migrations. None in a process that does not know them: it leaves
+    a run whose version is not deployed to one that does."""

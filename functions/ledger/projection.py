@@ -7,6 +7,7 @@ from ledger.record import Record, Scalar
 from ledger.resume import next_state
 from ledger.run import RunLedger
 from ledger.transitions import OPEN_RUN_STATES, EffectState, RunState
+from ledger.validity import has_ended, valid_until_ms
 from ledger.workflow import Operation, WorkflowDefinition
 
 
@@ -43,6 +44,15 @@ class EffectFacts(Record):
 
     candidates: tuple[Evidence, ...]
     remarks: tuple[str, ...]
+    valid_until_ms: int | None
+    """Until when what it gave is to be had; None where that has no end."""
+
+    ended: bool
+    """Whether that time is over, as it was meant to be."""
+
+    undone: bool
+    """Whether it was confirmed and has been taken back since, by a counter-effect."""
+
     over: bool
     """Whether another instance counts in its place: it was refused, given up by a person, or
     reported something that was replaced since."""
@@ -155,13 +165,19 @@ def project(definition: WorkflowDefinition, ledger: RunLedger, now_ms: int) -> R
         next_state=next_state(definition, ledger),
         last_verified_checkpoint=last_verified(definition, ledger),
         effects=tuple(
-            _effect_facts(effect, operation.label, over=_is_over(ledger, operation, effect))
+            _effect_facts(
+                effect,
+                operation.label,
+                now_ms,
+                undone=ledger.is_undone(effect.effect_id),
+                over=_is_over(ledger, operation, effect),
+            )
             for operation in definition.operations
             for effect in by_operation[operation.name]
         ),
         not_begun=tuple(
             operation.label
-            for operation in definition.operations
+            for operation in definition.own_operations
             if all(_is_over(ledger, operation, effect) for effect in by_operation[operation.name])
         ),
         approval=_approval_facts(approval, now_ms) if approval else None,
@@ -190,7 +206,9 @@ def _is_over(ledger: RunLedger, operation: Operation, effect: Effect) -> bool:
     return replaced and (effect.superseded or reported or without_effect)
 
 
-def _effect_facts(effect: Effect, label: str, *, over: bool) -> EffectFacts:
+def _effect_facts(
+    effect: Effect, label: str, now_ms: int, *, undone: bool, over: bool
+) -> EffectFacts:
     evidence = effect.evidence
     confirmed = effect.state is EffectState.CONFIRMED
     return EffectFacts(
@@ -203,7 +221,7 @@ def _effect_facts(effect: Effect, label: str, *, over: bool) -> EffectFacts:
         record_id=evidence.record_id if evidence else None,
         attested=confirmed and evidence is not None and evidence.record_id == ATTESTED,
         provider_status=evidence.provider_status if evidence else "",
-        proven_fields=evidence.fields if evidence and confirmed else {},
+        proven_fields=evidence.fields if evidence and confirmed and not undone else {},
         attempts=len(effect.attempts),
         last_fault=effect.attempts[-1].fault if effect.attempts else "",
         idempotency_key=effect.idempotency_key,
@@ -216,6 +234,9 @@ def _effect_facts(effect: Effect, label: str, *, over: bool) -> EffectFacts:
         recheck_at_ms=effect.recheck_at_ms(),
         candidates=effect.candidates,
         remarks=effect.remarks,
+        valid_until_ms=valid_until_ms(effect.bound),
+        ended=has_ended(effect.bound, now_ms),
+        undone=undone,
         over=over,
     )
 

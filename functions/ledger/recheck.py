@@ -16,8 +16,8 @@ from ledger.transitions import EffectState
 from ledger.update import update
 from ledger.workflow import Operation
 
-# With the waits between them, which double up to six hours, they last two days.
-MAX_FAILED_RECHECKS = 20
+# With the waits between them, up to six hours each, they last some two days.
+MAX_FAILED_RECHECKS = 30
 
 
 def check_still_absent(ports: Ports, run_id: str, effect: Effect, actor: Actor) -> None:

@@ -29,7 +29,7 @@ from ledger.settle import (
 from ledger.transitions import EffectState, RunState
 from ledger.update import load, update
 
-# A state machine's longest wait. A refund that stays unfinished for two weeks is read some 340
+# A state machine's longest wait. A refund that stays unfinished for two weeks is read some 370
 # times, which keeps the execution's history far below its limit of 25,000 events.
 MAX_WAIT_SECONDS = 3600
 

@@ -22,10 +22,15 @@ def next_state(definition: WorkflowDefinition, ledger: RunLedger) -> str:
         return DONE
     if ledger.run.state is RunState.REVIEW:
         return REVIEW
+    if ledger.counter_approval() is not None or ledger.undone_effects():
+        return REVIEW  # an effect is taken back: that is no part of the normal way
     if ledger.unsettled_effects():
         return RECONCILE
+    asked = ledger.pending_approval() if ledger.run.state is RunState.AWAITING_APPROVAL else None
     for stage in definition.stages:
-        if not is_done(definition, ledger, stage):
+        # An earlier yes proves nothing while somebody is asked anew: the execution waits with them.
+        asks_anew = asked is not None and asked.checkpoint == stage.checkpoint
+        if asks_anew or not is_done(definition, ledger, stage):
             return stage.state_name
     return DONE
 
@@ -47,11 +52,15 @@ def resume(ports: Ports, definition: WorkflowDefinition, task: Task) -> str:
         if not run.execution_started:
             draft.set_run(execution_started=True)
             draft.note(EventKind.EXECUTION_RESUMED, "the execution asked where the run stands")
-        if lapse_approval(draft):
+        if lapse_approval(draft) or draft.ledger.counter_approval() is not None:
             return
         stuck = [found for found in draft.ledger.effects if is_stuck(draft.ledger, found)]
         if stuck and run.state is RunState.ACTIVE:
             draft.send_to_review(f"{stuck[0].operation} is {stuck[0].state}")
+            return
+        undone = draft.ledger.undone_effects()
+        if undone and run.state is RunState.ACTIVE:
+            draft.send_to_review(f"{undone[0].operation} was done and taken back")
             return
         if run.state is RunState.ACTIVE and next_state(definition, draft.ledger) == DONE:
             draft.close_run(

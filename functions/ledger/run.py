@@ -121,10 +121,37 @@ class RunLedger:
         since proves nothing, though its record stays.
         """
         found = next((found for found in self.checkpoints if found.name == name), None)
-        if found is None or found.effect_id is None:
+        if found is None or found.withdrawn:
+            return None
+        if found.effect_id is None:
             return found
         effect = self.effect(found.effect_id)
-        return found if effect and effect.state is EffectState.CONFIRMED else None
+        holds = effect is not None and effect.state is EffectState.CONFIRMED
+        return found if holds and not self.is_undone(found.effect_id) else None
+
+    def is_undone(self, effect_id: str) -> bool:
+        """Return whether a counter-effect that is confirmed has taken the effect back."""
+        return any(
+            found.compensates == effect_id and found.state is EffectState.CONFIRMED
+            for found in self.effects
+        )
+
+    def undone_effects(self) -> tuple[Effect, ...]:
+        """Return the effects that were taken back. What the run was for is not done any more."""
+        return tuple(found for found in self.effects if self.is_undone(found.effect_id))
+
+    def counter_approval(self) -> Approval | None:
+        """Return the approval by which an effect is being taken back, None when none is.
+
+        It is being asked for or was given, so the run's own work does not go on.
+        """
+        newest = self.newest_approval()
+        if newest is None or newest.compensates is None:
+            return None
+        asked = (
+            newest.state is ApprovalState.PENDING and self.run.state is RunState.AWAITING_APPROVAL
+        )
+        return newest if asked or newest.state is ApprovalState.APPROVED else None
 
     def unsettled_effects(self) -> tuple[Effect, ...]:
         """Return the effects whose provider has to be read before anything else."""

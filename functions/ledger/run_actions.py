@@ -4,7 +4,7 @@ from ledger.authorise import approval_payload
 from ledger.instance import is_stuck
 from ledger.offer import Consequence, Offer, RecoveryAction, make_offer
 from ledger.projection import last_verified
-from ledger.situation import RETIRED, Situation
+from ledger.situation import RETIRED, UNDONE, Situation
 from ledger.transitions import EffectState, RunState
 
 
@@ -64,8 +64,10 @@ def _no_resume(situation: Situation) -> str:
         return "The run is not in review."
     if situation.definition.retired:
         return RETIRED
+    if ledger.undone_effects():
+        return UNDONE
     if ledger.unsettled_effects():
-        return _settle_first(situation)
+        return settle_first(situation)
     if any(is_stuck(ledger, found) for found in ledger.effects):
         return "An effect is refused or in conflict: resuming would meet it again."
     pending = ledger.pending_approval()
@@ -75,7 +77,7 @@ def _no_resume(situation: Situation) -> str:
     return ""
 
 
-def _settle_first(situation: Situation) -> str:
+def settle_first(situation: Situation) -> str:
     """Return what has to be done about an unsettled effect; it may be done already."""
     if situation.lookable():
         return "An effect is unsettled and may be done already: reconcile it first."
@@ -91,10 +93,12 @@ def request_approval(situation: Situation) -> Offer:
         refused = "The run is not in review."
     elif situation.definition.retired:
         refused = RETIRED
+    elif ledger.undone_effects():
+        refused = UNDONE
     elif not asked:
         refused = "Nothing is left that needs the customer's approval."
     elif ledger.unsettled_effects():
-        refused = _settle_first(situation)
+        refused = settle_first(situation)
     elif any(
         found.state is not EffectState.REJECTED and is_stuck(ledger, found)
         for found in ledger.effects

@@ -5,6 +5,7 @@ from ledger.checkpoint import Checkpoint
 from ledger.compare import Judgement, Verdict
 from ledger.draft import Draft
 from ledger.effect import ATTESTED, Effect, Evidence
+from ledger.errors import ReviewRequired
 from ledger.event import EventKind
 from ledger.provider import ProviderRecord
 from ledger.transitions import EffectState, RunState
@@ -90,7 +91,23 @@ def settle_confirmed(draft: Draft, effect: Effect, record: ProviderRecord, reaso
     return confirmed
 
 
+def check_proves(effect: Effect) -> None:
+    """Raise ReviewRequired when a confirmed effect shows less than its checkpoint asks for."""
+    missing = effect.unproven_fields
+    if missing:
+        raise ReviewRequired(
+            f"{effect.operation} is done, and its record does not show {', '.join(missing)}: "
+            f"{effect.checkpoint} is not proven"
+        )
+
+
 def _reach(draft: Draft, effect: Effect, evidence: Evidence, reason: str) -> None:
+    """Reach the checkpoint of a confirmed effect, or let a person see what its proof lacks."""
+    try:
+        check_proves(effect)
+    except ReviewRequired as required:
+        draft.send_to_review(str(required))
+        return
     checkpoint = Checkpoint(
         name=effect.checkpoint,
         evidence=evidence,

@@ -8,8 +8,10 @@ from ledger.effect import Effect
 from ledger.instance import current_effect
 from ledger.run import RunLedger
 from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState
+from ledger.versions import Versions
 from ledger.workflow import Operation, WorkflowDefinition
 
+UNDONE = "What was done is taken back: the run can be closed, and does not go on."
 RETIRED = "The run's version is no longer deployed: nothing can go on by its rules."
 
 # States in which looking again may settle something.
@@ -24,6 +26,8 @@ class Situation:
     ledger: RunLedger
     contracts: Callable[[str], ProviderContract]
     now_ms: int
+    versions: Versions | None = None
+    """What the run may be moved to; None where that is not known."""
 
     def lookable(self) -> tuple[Effect, ...]:
         """Return the effects about which a provider can be asked."""
@@ -37,11 +41,11 @@ class Situation:
             )
         )
 
-    def remaining(self) -> tuple[Operation, ...]:
-        """Return the operations whose effect is not confirmed."""
+    def remaining(self, definition: WorkflowDefinition | None = None) -> tuple[Operation, ...]:
+        """Return the operations whose effect is not confirmed, of the run's version or another."""
         return tuple(
             operation
-            for operation in self.definition.operations
+            for operation in (definition or self.definition).own_operations
             if (effect := current_effect(self.ledger, operation)) is None
             or effect.state is not EffectState.CONFIRMED
         )

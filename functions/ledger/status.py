@@ -3,6 +3,7 @@
 from ledger.projection import ApprovalFacts, EffectFacts, RunFacts
 from ledger.record import Record, Scalar
 from ledger.transitions import DOUBTFUL_EFFECT_STATES, EffectState, RunState
+from ledger.validity import told_moment
 
 RUN_WORDS = {
     RunState.ACTIVE: "We are working on your request.",
@@ -24,7 +25,11 @@ EFFECT_WORDS = {
 # Once a run is closed nobody looks any more.
 UNPROVEN_WORDS = "not proven"
 
+# Of what was given for a time, said beside any word that it was given.
+UNTIL_WORDS = "works until {moment}"
+ENDED_WORDS = "ended on {moment}, as it was meant to; ask again to get a new one"
 
+UNDONE_WORDS = "confirmed, and taken back since with your approval"
 ATTESTED_WORDS = "taken as sent by an operator"
 
 
@@ -78,12 +83,22 @@ def _effect_status(facts: RunFacts, effect: EffectFacts) -> EffectStatus:
     confirmed = effect.state is EffectState.CONFIRMED
     given_up = not facts.is_open and effect.state in DOUBTFUL_EFFECT_STATES
     status = UNPROVEN_WORDS if given_up else EFFECT_WORDS[effect.state]
+    if effect.undone:
+        status = UNDONE_WORDS
     return EffectStatus(
         operation=effect.operation,
-        status=ATTESTED_WORDS if effect.attested else status,
+        status=_with_end(effect, ATTESTED_WORDS if effect.attested else status),
         record_id=effect.record_id if confirmed and not effect.attested else None,
         fields=effect.proven_fields,
     )
+
+
+def _with_end(effect: EffectFacts, status: str) -> str:
+    """Return what is told of an effect, with its end when it gave something for a time."""
+    if effect.valid_until_ms is None or effect.state is not EffectState.CONFIRMED:
+        return status
+    words = ENDED_WORDS if effect.ended else UNTIL_WORDS
+    return f"{status}; {words.format(moment=told_moment(effect.valid_until_ms))}"
 
 
 def _approval_status(asked: ApprovalFacts) -> ApprovalStatus:

@@ -26,6 +26,7 @@ class SweepResult(StrEnum):
     STARTED = "started"  # its assigned execution had not been started
     WOKEN = "woken"  # a decision was on record that nobody had acted on
     REPLACED = "replaced"  # its execution was gone or stuck
+    COUNTER = "counter"  # the customer has approved a counter-effect, which is to be made now
     RECHECKED = "rechecked"  # it has ended, and what it did still stands as far as it was asked
 
 
@@ -100,6 +101,8 @@ def _recheck_confirmed(ports: Ports, ledger: RunLedger, broken: list[Exception])
         recheck_at_ms = effect.recheck_at_ms()
         if recheck_at_ms is None or recheck_at_ms > ports.clock.now_ms():
             continue
+        if ledger.is_undone(effect.effect_id):
+            continue
         try:
             holds = recheck_confirmed(ports, ledger.run.run_id, effect, SWEEPER, scheduled=True)
         except ProviderUnavailable as unavailable:
@@ -118,6 +121,9 @@ def _recheck_confirmed(ports: Ports, ledger: RunLedger, broken: list[Exception])
 
 def _keep_going(ports: Ports, ledger: RunLedger, *, owed: bool) -> SweepResult:
     run = ledger.run
+    if ledger.counter_approval() is not None:
+        waits = run.state is RunState.AWAITING_APPROVAL or ledger.unsettled_effects()
+        return SweepResult.WAITING if waits else SweepResult.COUNTER
     status = ports.executions.status(run.workflow, run.execution_name)
     if status is ExecutionStatus.NEVER_STARTED:
         return _result(start_execution(ports, run.run_id, SWEEPER), SweepResult.STARTED)

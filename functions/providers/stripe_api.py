@@ -67,7 +67,7 @@ class Customer(StripeRecord):
 
 @dataclass(frozen=True)
 class RefundList:
-    """The refunds of one charge, newest first, and whether that is all of them."""
+    """Refunds, newest first, and whether that is all of them that were asked for."""
 
     refunds: tuple[Refund, ...]
     complete: bool
@@ -95,3 +95,13 @@ class StripeApi(Protocol):
         self, subscription_id: str, params: Mapping[str, object], idempotency_key: str
     ) -> Subscription:
         """Return the subscription after exactly ``params`` were applied."""
+
+
+class RecentRefunds(Protocol):
+    """The account's refunds by time. One request each, which raises ProviderFault."""
+
+    def refunds_since(self, since_seconds: int, after: str | None) -> RefundList:
+        """Return one page of the refunds made since then, behind the refund ``after``.
+
+        A page that is not complete holds at least one refund.
+        """

@@ -1,12 +1,13 @@
-"""The end of a subscription's renewal at Stripe, operation ``cancel_renewal``.
+"""A subscription's renewal at Stripe: ended by ``cancel_renewal``, on again by ``resume_renewal``.
 
-The write changes one record, so a look-up reads that record (docs.stripe.com/api/subscriptions).
+Which of the two is bound by ``cancel_at``. The write changes one record, so a look-up reads that
+record (docs.stripe.com/api/subscriptions).
 """
 
 from collections.abc import Mapping
 from typing import override
 
-from ledger.contract import Consistency, FaultKind, LookUp, Need, ProviderContract
+from ledger.contract import Consistency, FaultKind, Listing, LookUp, Need, ProviderContract
 from ledger.errors import InvariantBroken
 from ledger.provider import (
     Authority,
@@ -36,19 +37,21 @@ CONTRACT = ProviderContract(
     replay_after_absence=True,
     confirmed_by_read=True,
     recovery_deadline_seconds=stripe_promises.RECOVERY_DEADLINE_SECONDS,
+    # Nothing to list: the write leaves no record of its own, and made twice it is as made once.
+    recent_records=Listing.NONE,
     max_attempts=stripe_promises.MAX_ATTEMPTS,
     errors=stripe_promises.ERRORS,
 )
 
 PERIOD_END = "period_end"
 _AT_ONCE = "at_once"
-_NEVER = "never"
+NEVER = "never"
 # docs.stripe.com/billing/subscriptions/overview: the statuses in which a renewal is still to come.
 _RENEWABLE_STATUSES = frozenset({"active", "trialing", "past_due"})
 
 
 class StripeBilling(Provider):
-    """Lets a subscription end with the period that is paid."""
+    """Lets a subscription end with the period that is paid, or go on after it."""
 
     def __init__(self, stripe: StripeApi) -> None:
         """Call Stripe through ``stripe``."""
@@ -61,20 +64,19 @@ class StripeBilling(Provider):
 
     @override
     def compose(self, intent: Intent) -> dict[str, object]:
-        if intent.bound["cancel_at"] != PERIOD_END:
-            raise InvariantBroken("This operation ends a subscription at its period's end only.")
         return {
             "subscription": intent.bound["subscription_id"],
-            "cancel_at_period_end": True,
+            "cancel_at_period_end": _ends(intent.bound),
             "metadata": {MARK: intent.effect_id, "run_id": intent.run_id},
         }
 
     @override
     def consequence(self, params: Mapping[str, object]) -> dict[str, Scalar]:
         match params:
-            case {"subscription": str() as subscription_id, "cancel_at_period_end": True}:
-                return {"subscription_id": subscription_id, "cancel_at": PERIOD_END}
-        raise InvariantBroken("These parameters do not end a subscription at its period's end.")
+            case {"subscription": str() as subscription_id, "cancel_at_period_end": bool() as ends}:
+                cancel_at = PERIOD_END if ends else NEVER
+                return {"subscription_id": subscription_id, "cancel_at": cancel_at}
+        raise InvariantBroken("These parameters neither end a renewal nor let it go on.")
 
     @override
     def authority(self, bound: Mapping[str, Scalar], personal: Mapping[str, str]) -> Authority:
@@ -89,7 +91,7 @@ class StripeBilling(Provider):
         refusals = _refusals(bound, subscription)
         return Authority(
             allowed=not refusals,
-            reason="; ".join(refusals) or "the renewal is on and can be ended",
+            reason="; ".join(refusals) or _possible(bound),
             snapshot={
                 "subscription_id": subscription.id,
                 "found": True,
@@ -104,24 +106,25 @@ class StripeBilling(Provider):
         params = dict(call.params)
         subscription_id = str(params.pop("subscription"))
         return _record(
-            self._stripe.update_subscription(subscription_id, params, call.idempotency_key)
+            self._stripe.update_subscription(subscription_id, params, call.idempotency_key),
+            call.bound,
         )
 
     @override
     def look_up(self, call: ProviderCall) -> Findings:
-        """Return the subscription as a record when its renewal is off, or was put off by us.
+        """Return the subscription as a record when it is as the write leaves it, or was by us.
 
-        The second case is a renewal that somebody switched on again after our write: as a record
-        it differs and stops for a person. As "nothing found" it would be switched off once more.
+        The second case is a renewal that somebody switched back after our write: as a record it
+        differs and stops for a person. As "nothing found" it would be switched once more.
         """
         subscription = self._stripe.subscription(str(call.bound["subscription_id"]))
         if subscription is None:
             # Subscriptions are not deleted: we ask the wrong account. That proves no absence.
             raise ProviderFault(FaultKind.ANSWERED, 404, "resource_missing")
-        record = _record(subscription)
+        record = _record(subscription, call.bound)
         if record.mark != call.effect_id:
             # A subscription holds one mark, and whoever wrote last has overwritten the others: it
-            # does not say who turned the renewal off.
+            # does not say who switched the renewal.
             record = record.model_copy(update={"mark": None})
         shows_the_write = record.status is RecordStatus.DONE or record.mark == call.effect_id
         return Findings(records=(record,) if shows_the_write else (), complete=True)
@@ -137,22 +140,43 @@ def _refusals(bound: Mapping[str, Scalar], subscription: Subscription) -> list[s
             subscription.status not in _RENEWABLE_STATUSES,
             f"the subscription is {subscription.status}",
         ),
-        (subscription.cancel_at_period_end, "the renewal is already off"),
+        (
+            subscription.cancel_at_period_end is _ends(bound),
+            f"the renewal is already {'off' if subscription.cancel_at_period_end else 'on'}",
+        ),
     )
     return [reason for refused, reason in checks if refused]
+
+
+def _ends(bound: Mapping[str, Scalar]) -> bool:
+    """Return whether the write ends the renewal. Raises InvariantBroken when it does neither."""
+    match bound["cancel_at"]:
+        case "period_end":
+            return True
+        case "never":
+            return False
+    raise InvariantBroken("A renewal is ended with its period, or goes on; nothing else is done.")
+
+
+def _possible(bound: Mapping[str, Scalar]) -> str:
+    if _ends(bound):
+        return "the renewal is on and can be ended"
+    return "the renewal is off and can be switched on again"
 
 
 def _cancel_at(subscription: Subscription) -> str:
     if subscription.cancel_at_period_end:  # stays true once the period has ended
         return PERIOD_END
-    return _AT_ONCE if subscription.status == "canceled" else _NEVER
+    return _AT_ONCE if subscription.status == "canceled" else NEVER
 
 
-def _record(subscription: Subscription) -> ProviderRecord:
+def _record(subscription: Subscription, bound: Mapping[str, Scalar]) -> ProviderRecord:
+    """Return the subscription as a write's record: done while the renewal is as that leaves it."""
     cancel_at = _cancel_at(subscription)
+    done = (cancel_at != NEVER) == _ends(bound)
     return ProviderRecord(
         record_id=subscription.id,
-        status=RecordStatus.FAILED if cancel_at == _NEVER else RecordStatus.DONE,
+        status=RecordStatus.DONE if done else RecordStatus.FAILED,
         provider_status=f"{subscription.status}, ends {cancel_at}",
         mark=(subscription.metadata or {}).get(MARK),
         fields={

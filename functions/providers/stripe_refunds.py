@@ -7,7 +7,7 @@ the refund's metadata and a look-up lists the charge's refunds (docs.stripe.com/
 from collections.abc import Mapping
 from typing import override
 
-from ledger.contract import Consistency, FaultKind, LookUp, Need, ProviderContract
+from ledger.contract import Consistency, FaultKind, Listing, LookUp, Need, ProviderContract
 from ledger.errors import InvariantBroken
 from ledger.provider import (
     Authority,
@@ -21,7 +21,7 @@ from ledger.provider import (
 )
 from ledger.record import Scalar
 from providers import stripe_promises
-from providers.stripe_api import MARK, Charge, Refund, StripeApi
+from providers.stripe_api import MARK, RUN_MARK, Charge, Refund, StripeApi
 
 CONTRACT = ProviderContract(
     provider="stripe_refunds",
@@ -39,6 +39,8 @@ CONTRACT = ProviderContract(
     confirmed_by_read=True,
     recovery_deadline_seconds=stripe_promises.RECOVERY_DEADLINE_SECONDS,
     rechecks_after_seconds=stripe_promises.RECHECKS_AFTER_SECONDS,
+    # docs.stripe.com/api/refunds/list: filtered by ``created``, with metadata in every entry.
+    recent_records=Listing.BY_TIME,
     max_attempts=stripe_promises.MAX_ATTEMPTS,
     errors=stripe_promises.ERRORS,
 )
@@ -75,7 +77,7 @@ class StripeRefunds(Provider):
         return {
             "charge": intent.bound["charge_id"],
             "amount": intent.bound["amount_minor"],
-            "metadata": {MARK: intent.effect_id, "run_id": intent.run_id},
+            "metadata": {MARK: intent.effect_id, RUN_MARK: intent.run_id},
             "reason": "requested_by_customer",
         }
 

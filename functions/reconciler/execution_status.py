@@ -12,6 +12,7 @@ from ledger.ports import Ports, StartOutcome
 from runtime.boundary import boundary
 from runtime.log import log
 from runtime.wiring import ports
+from workflows.migrations import with_versions
 
 EXECUTION_NAME = re.compile(r"^(run_[a-z2-7]+)-e([0-9]{1,6})$")
 NOTICE = Actor(kind="reconciler", actor_id="execution-status")
@@ -43,6 +44,12 @@ def handler(event: dict[str, object], _context: LambdaContext) -> dict[str, str]
     """Return what was done, for the log only."""
     with boundary("the ended execution was not handled", stage="execution_status"):
         detail = ExecutionDetail.model_validate(event["detail"])
-        outcome = handle_ended(ports(), detail)
-        log("execution ended", status=detail.status, outcome=outcome or "nothing to do")
+        outcome = handle_ended(with_versions(ports()), detail)
+        matched = EXECUTION_NAME.match(detail.name)
+        log(
+            "execution ended",
+            run_id=matched.group(1) if matched else "",
+            status=detail.status,
+            outcome=outcome or "nothing to do",
+        )
         return {"outcome": outcome or "nothing to do"}

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from ledger.errors import LedgerError
 from runtime.log import log_failure
+from runtime.metrics import flush
 
 
 class Crashed(Exception):
@@ -17,7 +18,10 @@ class Crashed(Exception):
 
 @contextmanager
 def boundary(message: str, **facts: str | int) -> Iterator[None]:
-    """Let our own errors through by name; turn every other into Crashed, without its text."""
+    """Let our own errors through by name; turn every other into Crashed, without its text.
+
+    Whatever the end, what was measured on the way is said.
+    """
     try:
         yield
     except LedgerError as error:
@@ -26,3 +30,5 @@ def boundary(message: str, **facts: str | int) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001  raised on, without its text
         log_failure(message, error, **facts)
         raise Crashed(f"{message}: {type(error).__name__}; see the log for its place.") from None
+    finally:
+        flush()

@@ -26,6 +26,9 @@ ALLOWED_KEYS = frozenset(
         "action",
         "target",
         "approval_id",
+        "effect_id",
+        "provider",
+        "records",
         "at",
     }
 )

@@ -22,6 +22,10 @@ class Settings(BaseModel):
     stripe_api_base: NonEmpty = Field(default="https://api.stripe.com", alias="STRIPE_API_BASE")
     mail_from: NonEmpty | None = Field(default=None, alias="MAIL_FROM")
     mail_configuration_set: NonEmpty | None = Field(default=None, alias="MAIL_CONFIGURATION_SET")
+    artifacts_bucket: NonEmpty | None = Field(default=None, alias="ARTIFACTS_BUCKET")
+    projects_bucket: NonEmpty | None = Field(default=None, alias="PROJECTS_BUCKET")
+    nominations_queue_url: NonEmpty | None = Field(default=None, alias="NOMINATIONS_QUEUE_URL")
+    site_url: NonEmpty | None = Field(default=None, alias="SITE_URL")
     workflow_slice: NonEmpty | None = Field(default=None, alias="WORKFLOW_SLICE")
 
     @classmethod

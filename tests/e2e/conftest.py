@@ -61,6 +61,14 @@ class Person:
     def events(self, run_id: str) -> tuple[Event, ...]:
         return ledger_store(self.sandbox).events(run_id, 0, MAX_EVENTS)
 
+    def execution_arn(self, run_id: str) -> str:
+        """Return the execution that the run has now."""
+        run = self.ledger(run_id).run
+        name, _, number = run.workflow.partition("@")
+        output = f"{''.join(word.capitalize() for word in name.split('-'))}V{number}"
+        machine_arn = self.sandbox.outputs.state_machine_arns[output]
+        return machine_arn.replace(":stateMachine:", ":execution:") + f":{run.execution_name}"
+
     def wait_until_closed(self, run_id: str) -> RunLedger:
         def look() -> RunLedger | None:
             ledger = self.ledger(run_id)

@@ -23,8 +23,7 @@ def test_an_address_is_in_no_log_no_execution_and_no_item_but_the_erasable_one(
         if run_id in str(item["pk"])
     ]
     holding = [item["sk"]["S"] for item in items if person.email in str(item)]
-    [machine_arn] = person.sandbox.outputs.state_machine_arns.values()
-    execution = machine_arn.replace(":stateMachine:", ":execution:") + f":{run_id}-e1"
+    execution = person.execution_arn(run_id)
     history = aws_client("stepfunctions", port).get_execution_history(executionArn=execution)
 
     logs = tmp_path / "functions.log"

@@ -1,6 +1,6 @@
 """What brings a run back when its own execution is gone: the status event, and the sweeper."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ledger.event import EventKind
 from sandbox.clients import aws_client
@@ -16,10 +16,9 @@ HELD_SECONDS = 8
 
 
 def stop_execution(person: Person, run_id: str) -> None:
-    [machine_arn] = person.sandbox.outputs.state_machine_arns.values()
-    name = person.ledger(run_id).run.execution_name
-    execution_arn = machine_arn.replace(":stateMachine:", ":execution:") + f":{name}"
-    aws_client("stepfunctions", person.sandbox.aws_port).stop_execution(executionArn=execution_arn)
+    aws_client("stepfunctions", person.sandbox.aws_port).stop_execution(
+        executionArn=person.execution_arn(run_id)
+    )
 
 
 def test_an_execution_aborted_while_the_refund_is_in_the_air_gets_a_successor(
@@ -69,6 +68,34 @@ def test_a_decision_whose_bell_nobody_hears_is_carried_out_by_the_sweeper(person
         event for event in person.events(run_id) if event.kind is EventKind.EXECUTION_ASSIGNED
     ]
     assert assigned.actor.actor_id == "sweeper"
+
+
+def test_a_poisoned_message_comes_back_and_stops_none_beside_it(person: Person) -> None:
+    """What SQS does with a partial answer is SQS's own; here it is the embedded one's."""
+    sqs = aws_client("sqs", person.sandbox.aws_port)
+    [queue_url] = sqs.list_queues(QueueNamePrefix="recovery-ledger-recovery-Nominations")[
+        "QueueUrls"
+    ]
+    run_id = person.ask()
+    bodies = [run_id, "no run's name!", run_id]
+    entries = [{"Id": str(at), "MessageBody": body} for at, body in enumerate(bodies)]
+    before = waiting(sqs, queue_url)
+
+    sqs.send_message_batch(QueueUrl=queue_url, Entries=entries)
+
+    wait_for(
+        lambda: waiting(sqs, queue_url) == (0, before[1] + 1) or None,
+        "the poisoned message, alone and for a later time",
+        PATIENCE_SECONDS,
+    )
+
+
+def waiting(sqs: Any, queue_url: str) -> tuple[int, int]:
+    """Return how many messages are in a queue, and how many of them are given to somebody."""
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    answer = sqs.get_queue_attributes(QueueUrl=queue_url, AttributeNames=names)
+    here, given = (int(answer["Attributes"][name]) for name in names)
+    return here, given
 
 
 def status_rule(events: "EventBridgeClient") -> str:

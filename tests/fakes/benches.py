@@ -95,26 +95,43 @@ def billing_bench(api: StripeApi, subscriber: Mapping[str, str]) -> Bench:
 
 
 def fake_bench(kind: str) -> Bench:
-    """Return the bench for ``refund``, ``cancel_renewal`` or ``receipt``, over fakes."""
-    clock = FakeClock()
-    fake, ses = fake_stripe(clock), FakeSes(clock)
-    api = library(fake)
+    """Return the bench for one operation of a shipped provider, over fakes. Raises KeyError."""
+    # These two are made of what is here.
+    from tests.fakes.archive_bench import archive_world
+    from tests.fakes.link_bench import link_world
+
+    makers: Mapping[str, Callable[[], Bench]] = {
+        "refund": lambda: _over_fake_stripe(refund_bench),
+        "cancel_renewal": lambda: _over_fake_stripe(billing_bench),
+        "receipt": _receipt_bench,
+        "deliver_link": lambda: link_world().bench,
+        "archive": lambda: archive_world().bench,
+    }
+    return makers[kind]()
+
+
+def _over_fake_stripe(make: Callable[[StripeApi, Mapping[str, str]], Bench]) -> Bench:
+    fake = fake_stripe(FakeClock())
     ids = {"customer_id": "cus_1", "subscription_id": "sub_1", "charge_id": "ch_1"}
-    if kind == "receipt":
-        bound: dict[str, Scalar] = {
-            "customer_id": "cus_1",
-            "refund_id": "re_1",
-            "amount_minor": 7_900,
-            "currency": "USD",
-        }
-        mailer = SesMailer(cast("Any", ses), "shop@example.com", "receipts")
-        return Bench(
-            SesMail(mailer, StripeCustomers(api)),
-            kind,
-            bound,
-            {"email": EMAIL},
-            lambda: ses.fail_next(MailFault.ACCEPT_THEN_DROP),
-        )
-    bench = (refund_bench if kind == "refund" else billing_bench)(api, ids)
+    bench = make(library(fake), ids)
     bench.lose_next_answer = lambda: fake.fail_next(Fault.COMMIT_THEN_DROP)
     return bench
+
+
+def _receipt_bench() -> Bench:
+    clock = FakeClock()
+    ses = FakeSes(clock)
+    bound: dict[str, Scalar] = {
+        "customer_id": "cus_1",
+        "refund_id": "re_1",
+        "amount_minor": 7_900,
+        "currency": "USD",
+    }
+    mailer = SesMailer(cast("Any", ses), "shop@example.com", "receipts")
+    return Bench(
+        SesMail(mailer, StripeCustomers(library(fake_stripe(clock)))),
+        "receipt",
+        bound,
+        {"email": EMAIL},
+        lambda: ses.fail_next(MailFault.ACCEPT_THEN_DROP),
+    )

@@ -85,7 +85,10 @@ class StripeEndpoints:
         if "charge" in form:
             _held(self._world.charges, form["charge"])
         newest_first = [
-            made for made in reversed(self._world.refunds) if made.charge == form.get("charge")
+            made
+            for made in reversed(self._world.refunds)
+            if made.charge == form.get("charge", made.charge)
+            and made.created_ms >= int(form.get("created[gte]", 0)) * 1000
         ]
         if "starting_after" in form:
             ids = [made.id for made in newest_first]

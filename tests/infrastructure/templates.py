@@ -8,6 +8,7 @@ from typing import Any
 
 Resource = dict[str, Any]
 OWN_LOG = {"logs:CreateLogStream", "logs:PutLogEvents"}
+OWN_TRACE = {"xray:PutTelemetryRecords", "xray:PutTraceSegments"}
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,12 @@ class Template:
         return dict(found)
 
     def functions(self) -> dict[str, Resource]:
-        """Return the functions by handler."""
-        return {
-            found["Properties"]["Handler"]: found
-            for found in self.resources("AWS::Lambda::Function").values()
-        }
+        """Return the functions by handler, of which a stack has one each."""
+        functions = self.resources("AWS::Lambda::Function").values()
+        found = {function["Properties"]["Handler"]: function for function in functions}
+        if len(found) != len(functions):
+            raise ValueError(f"Two functions of {self.name} have one handler.")
+        return found
 
     def statements(self, role: str) -> list[dict[str, Any]]:
         """Return what the role with this logical id is allowed."""
@@ -45,9 +47,11 @@ class Template:
         ]
 
     def function_statements(self, handler: str) -> list[dict[str, Any]]:
-        """Return what a function is allowed beyond writing its own log."""
+        """Return what a function is allowed beyond writing its own log and trace."""
         role = self.functions()[handler]["Properties"]["Role"]["Fn::GetAtt"][0]
-        return [found for found in self.statements(role) if actions(found) != OWN_LOG]
+        return [
+            found for found in self.statements(role) if actions(found) not in (OWN_LOG, OWN_TRACE)
+        ]
 
 
 @dataclass(frozen=True)

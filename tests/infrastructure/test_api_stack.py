@@ -17,6 +17,7 @@ PAGES = {
         "/console",
         "/console/{file}",
         "/approve/{run_id}/{approval_id}",
+        "/artifact/{run_id}",
         "/signed-in",
     )
 }
@@ -42,6 +43,7 @@ def test_the_routes_are_these(template: Template) -> None:
         "GET /runs/{run_id}/packet",
         "GET /reviews",
         "GET /runs/{run_id}/customer-words",
+        "GET /runs/{run_id}/artifact",
         *PAGES,
         "POST /notices/stripe",
     }

@@ -2,6 +2,8 @@
 
 import ast
 import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +35,31 @@ def test_the_handler_of_every_function_exists_in_its_code(assembly: Assembly) ->
         }
         defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
         assert name in defined | assigned, handler
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield every module of this project that a file imports, now or when it is called."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                found = [alias.name for alias in names]
+            case ast.ImportFrom(module=str(module), names=names):
+                found = [module, *(f"{module}.{alias.name}" for alias in names)]
+            case _:
+                continue
+        yield from (name for name in found if (ROOT / "functions" / name.split(".")[0]).is_dir())
+
+
+def test_whatever_the_code_of_a_function_imports_is_in_it(assembly: Assembly) -> None:
+    """Code is filtered by stack: what was left out would be missed only once it is deployed."""
+    whole = ROOT / "functions"
+    for code in {assembly.code(template, name) for template, name, _ in assembly.each_function()}:
+        for path in code.rglob("*.py"):
+            for name in imported(path):
+                module = Path(*name.split("."))
+                exists = (whole / module).is_dir() or (whole / module).with_suffix(".py").exists()
+                carried = (code / module).is_dir() or (code / module).with_suffix(".py").exists()
+                assert carried or not exists, f"{path.relative_to(code)} imports {name}"
 
 
 def test_a_function_is_told_names_and_addresses_and_never_a_secret(assembly: Assembly) -> None:

@@ -8,7 +8,7 @@ from tests.infrastructure.conftest import ROOT
 from tests.infrastructure.templates import Assembly, Template, text
 
 STACK = "recovery-ledger-api"
-FIRST_PARTS = {"approve", "console", "signed-in"}
+FIRST_PARTS = {"approve", "artifact", "console", "signed-in"}
 HANDLER = "console.serve_page.handler"
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from events.mail_event import WORDS
+from providers.ses_events import WORDS
 from tests.infrastructure.templates import Assembly, Template, text
 
 
@@ -19,6 +19,24 @@ HANDLERS = {
     EXECUTIONS: "reconciler.execution_status.handler",
     MAIL: "events.mail_event.handler",
 }
+
+
+WORKER = "reconciler.reconcile_worker.handler"
+
+
+def source(template: Template) -> dict[str, Any]:
+    """Return how the worker is given what the sweeper names."""
+    return dict(template.only("AWS::Lambda::EventSourceMapping")["Properties"])
+
+
+def nominations(template: Template) -> dict[str, Any]:
+    """Return the one queue that is no dead-letter queue."""
+    (found,) = (
+        queue["Properties"]
+        for queue in template.resources("AWS::SQS::Queue").values()
+        if "RedrivePolicy" in queue["Properties"]
+    )
+    return dict(found)
 
 
 def schedule(template: Template) -> dict[str, Any]:
@@ -119,7 +137,47 @@ def test_no_two_kinds_of_events_end_in_one_queue(template: Template) -> None:
     assert len(set(queues)) == len(HANDLERS)
 
 
-def test_the_kept_events_are_encrypted_and_read_over_tls(template: Template) -> None:
+def test_the_worker_is_given_what_the_sweeper_names(template: Template) -> None:
+    given_by = source(template)
+    queue = given_by["EventSourceArn"]["Fn::GetAtt"][0]
+    environment = template.functions()["reconciler.sweeper.handler"]["Properties"]["Environment"]
+
+    assert template.resources("AWS::SQS::Queue")[queue]["Properties"] == nominations(template)
+    assert environment["Variables"]["NOMINATIONS_QUEUE_URL"] == {"Ref": queue}
+    worker = template.resources("AWS::Lambda::Function")[given_by["FunctionName"]["Ref"]]
+    assert worker["Properties"]["Handler"] == WORKER
+
+
+def test_one_poisoned_message_stops_no_other(template: Template) -> None:
+    assert source(template)["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+
+
+def test_few_workers_run_at_once_and_none_is_turned_away(template: Template) -> None:
+    worker = template.functions()[WORKER]["Properties"]
+
+    assert source(template)["ScalingConfig"] == {"MaximumConcurrency": 5}
+    assert "ReservedConcurrentExecutions" not in worker
+
+
+def test_no_message_comes_back_while_it_is_worked_on(template: Template) -> None:
+    timeout_seconds = template.functions()[WORKER]["Properties"]["Timeout"]
+
+    assert nominations(template)["VisibilityTimeout"] >= 6 * timeout_seconds
+
+
+def test_a_message_that_stays_poisoned_ends_where_a_person_finds_it(template: Template) -> None:
+    queue = nominations(template)
+    redrive = queue["RedrivePolicy"]
+    dead = template.resources("AWS::SQS::Queue")[redrive["deadLetterTargetArn"]["Fn::GetAtt"][0]]
+
+    assert redrive["maxReceiveCount"] >= 5
+    assert dead["Properties"]["MessageRetentionPeriod"] == 14 * 24 * 3600
+    # All its receives fit into the time for which it is kept.
+    receives_seconds = redrive["maxReceiveCount"] * queue["VisibilityTimeout"]
+    assert receives_seconds < queue["MessageRetentionPeriod"]
+
+
+def test_the_queues_are_encrypted_and_read_over_tls(template: Template) -> None:
     queues = template.resources("AWS::SQS::Queue")
     guarded = {
         policy["Properties"]["Queues"][0]["Ref"]
@@ -129,7 +187,7 @@ def test_the_kept_events_are_encrypted_and_read_over_tls(template: Template) -> 
         and found["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
     }
 
-    assert len(queues) == len(HANDLERS)
+    assert len(queues) == len(HANDLERS) + 2
     assert guarded == set(queues)
     for queue in queues.values():
         assert queue["Properties"]["SqsManagedSseEnabled"] is True

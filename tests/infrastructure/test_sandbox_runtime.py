@@ -7,7 +7,7 @@ import pytest
 from tests.infrastructure.conftest import Synthesize
 from tests.infrastructure.templates import Assembly
 
-DATA = {"AWS::Cognito::UserPool", "AWS::DynamoDB::Table"}
+DATA = {"AWS::Cognito::UserPool", "AWS::DynamoDB::Table", "AWS::S3::Bucket"}
 STRIPE_API_BASE = "http://127.0.0.1:4242"
 SIGN_IN_URL = "http://127.0.0.1:4566"
 

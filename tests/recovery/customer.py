@@ -12,6 +12,7 @@ from api.start_run import start_run
 from ledger.approve import Decision
 from ledger.transitions import RunState
 from tests.fakes.clock import FakeClock
+from tests.recovery.scenarios import Scenario, Wanted
 
 # A client's own key may hold anything, an address too. It must not travel any further.
 CALLER_KEY = "refund-for-zebra.lovelace@marker.example"
@@ -31,8 +32,11 @@ type Send = Callable[[str, Route, Request, Callable[[], None]], Mapping[str, Any
 class Customer:
     """Wants one run, approves exactly what was wanted, and repeats whatever got no answer."""
 
-    def __init__(self, clock: FakeClock, send: Send, wanted: Mapping[str, str | int]) -> None:
-        """Want ``wanted`` of ``cancel-refund@4``, from now on."""
+    def __init__(
+        self, clock: FakeClock, send: Send, scenario: Scenario, wanted: Wanted | None = None
+    ) -> None:
+        """Want a run of the scenario's version, of ``wanted`` where it is given, from now on."""
+        wanted = scenario.wanted if wanted is None else wanted
         self.customer_id = str(wanted["customer_id"])
         self.run_id: str | None = None
         self.next_at_ms: int | None = clock.now_ms()
@@ -46,6 +50,10 @@ class Customer:
 
         self._clock = clock
         self._send = send
+        self.workflow = scenario.definition.version
+        """What is asked for: a workflow's name or a version."""
+
+        self._check_shown = scenario.check_shown
         self._wanted = dict(wanted)
         self._turns = 0
         self._poll_ms = FIRST_POLL_AFTER_MS
@@ -81,7 +89,7 @@ class Customer:
 
     def ask(self) -> Mapping[str, Any] | None:
         """Send ``POST /runs``, with the same key each time."""
-        body = {"workflow": "cancel-refund@4", "request": self._wanted}
+        body = {"workflow": self.workflow, "request": self._wanted}
         return self._request("POST /runs", start_run, {}, body)
 
     def read(self) -> Mapping[str, Any] | None:
@@ -129,16 +137,10 @@ class Customer:
         if said["status"] in ENDS:
             self.next_at_ms = None
         elif asked is not None:
-            self._check_shown(asked["payload"])
+            self._check_shown(asked["payload"], self._wanted)
             self._deciding = asked
             self.next_at_ms = self._clock.now_ms() + self.decides_after_ms
             self._poll_ms = FIRST_POLL_AFTER_MS
         else:
             self.next_at_ms = self._clock.now_ms() + self._poll_ms
             self._poll_ms = min(2 * self._poll_ms, SLOWEST_POLL_MS)
-
-    def _check_shown(self, payload: Mapping[str, Mapping[str, Any]]) -> None:
-        """A person says yes to what they read, so it has to be what they wanted."""
-        for name in ("charge_id", "amount_minor", "currency", "customer_id"):
-            if payload["refund"][name] != self._wanted[name]:
-                raise AssertionError(f"Shown for approval: {payload}, wanted: {self._wanted}")

@@ -6,7 +6,7 @@ from ledger.event import Actor
 from ledger.offer import Offer, RecoveryAction
 from ledger.run import RunLedger
 from tests.recovery.world import World
-from workflows.cancel_refund.v4.contract import DEFINITION
+from workflows.registry import definition_for
 
 OPERATOR = Actor(kind="operator", actor_id="operator-1")
 
@@ -21,10 +21,11 @@ def offered(world: World) -> dict[RecoveryAction, Offer]:
     found: tuple[Offer, ...] = world.processes.run(
         "console",
         lambda ports: offers(
-            DEFINITION,
+            definition_for(world.ledger),
             world.ledger,
             lambda name: ports.providers[name].contract,
             world.clock.now_ms(),
+            ports.versions,
         ),
     )
     return {offer.action: offer for offer in found}
@@ -38,7 +39,7 @@ def choose(world: World, action: RecoveryAction) -> None:
         reason="the desk asked",
         effect_id=offered(world)[action].effect_id,
     )
-    run_id = world.ledger.run.run_id
+    definition, run_id = definition_for(world.ledger), world.ledger.run.run_id
     world.processes.run(
-        "console", lambda ports: perform_action(ports, DEFINITION, run_id, choice, OPERATOR)
+        "console", lambda ports: perform_action(ports, definition, run_id, choice, OPERATOR)
     )

@@ -18,44 +18,46 @@ class Orchestrator:
         self,
         clock: FakeClock,
         machines: Mapping[str, Mapping[str, Any]],
-        invoke: Callable[[str, str, Any], Any],
+        invoke: Callable[[str, str, str, Any], Any],
         tell: Callable[[str, str], None],
     ) -> None:
         """Run ``machines`` (by workflow version); ``tell`` hears name and status of a bad end.
 
-        ``invoke`` gets the execution's name, the function's and its payload.
+        ``invoke`` gets the version, the execution's name, the function's and its payload.
         """
         self.executions: dict[str, Execution] = {}
         self.deaf = False
         """Whether every token is lost: no bell wakes anybody."""
 
+        self.machines = machines
+        """Those that are deployed."""
+
         self._clock = clock
-        self._machines = machines
         self._invoke = invoke
         self._tell = tell
         self._killed: set[str] = set()
 
     def start(self, workflow: str, execution_name: str, run_id: str, epoch: int) -> StartOutcome:
         """Start the named execution unless there is, or was, one of that name."""
-        if workflow not in self._machines:
+        if workflow not in self.machines:
             return StartOutcome.NO_SUCH_VERSION
         existing = self.executions.get(execution_name)
         if existing is not None:
             running = existing.status is Status.RUNNING
             return StartOutcome.ALREADY_RUNNING if running else StartOutcome.ALREADY_ENDED
         self.executions[execution_name] = Execution(
-            self._machines[workflow],
+            self.machines[workflow],
             execution_name,
             {"run_id": run_id, "epoch": epoch},
             self._clock,
-            partial(self._invoke, execution_name),
+            partial(self._invoke, workflow, execution_name),
         )
         return StartOutcome.STARTED
 
     def status(self, workflow: str, execution_name: str) -> ExecutionStatus:
         """Return the execution's status."""
         existing = self.executions.get(execution_name)
-        if existing is None or workflow not in self._machines:
+        if existing is None or workflow not in self.machines:
             return ExecutionStatus.NEVER_STARTED
         running = existing.status is Status.RUNNING
         return ExecutionStatus.RUNNING if running else ExecutionStatus.ENDED

@@ -1,5 +1,6 @@
 """What outlives every process: the ledger's table, the providers, the time; all of it fakes."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from typing import cast
@@ -10,27 +11,24 @@ from ledger.ports import Doorbell, Executions, Ports
 from ledger.provider import CustomerDirectory, Provider, ProviderFault
 from ledger.store import LedgerStore
 from providers.ses_client import SesClient, SesMailer
-from providers.ses_mail import SesMail
-from providers.stripe_billing import StripeBilling
 from providers.stripe_client import StripeLibrary
 from providers.stripe_customers import StripeCustomers
-from providers.stripe_refunds import StripeRefunds
 from providers.stripe_transport import Answer, Transport
 from tests.fakes.clock import FakeClock, FakeIds
 from tests.fakes.ses import FakeSes
 from tests.fakes.stripe import FakeStripe
 from tests.recovery.orchestrator import Orchestrator
 from tests.recovery.tap import Tap
+from workflows.migrations import VERSIONS
 
 CUSTOMER_EMAIL = "zebra.lovelace@marker.example"
 CUSTOMER_NAME = "Zebra Lovelace-Marker"
-CHARGED_MINOR = 10_000
 KEY_HEADER = "Idempotency-Key"
 DEFINITE_NO = frozenset({400, 401, 402, 403, 404})
 
 
-class Outside:
-    """The fakes, and new adapters over them for each process."""
+class Outside(ABC):
+    """The fakes, and new adapters over them for each process. A scenario says which."""
 
     def __init__(
         self, clock: FakeClock, tap: Tap, *, keys_honoured: bool, store: LedgerStore | None
@@ -57,42 +55,52 @@ class Outside:
         self._tap = tap
         self._keys_honoured = keys_honoured
 
+    @abstractmethod
     def seed(self, wanted: Mapping[str, str | int]) -> None:
-        """Put the customer, the subscription and the charge of a request into Stripe."""
-        customer_id = str(wanted["customer_id"])
+        """Put whatever a request names into the fakes."""
+
+    @abstractmethod
+    def providers(self) -> list[Provider]:
+        """Return the adapters of a new process, over clients that are tapped."""
+
+    def add_customer(self, customer_id: str) -> None:
+        """Put a customer who can be written to into Stripe."""
         world = self.stripe.world
         world.add_customer(customer_id, CUSTOMER_EMAIL)
         world.customers[customer_id].name = CUSTOMER_NAME
-        world.add_subscription(str(wanted["subscription_id"]), customer_id)
-        world.add_charge(str(wanted["charge_id"]), customer_id, CHARGED_MINOR)
 
     def join(self, orchestrator: Orchestrator) -> Ports:
         """Return the ports of a new process, each tapped, with nothing kept from an older one."""
-        wrap = self._tap.wrap
-        stripe = self.stripe_library()
-        directory = StripeCustomers(stripe)
-        mailer = SesMailer(cast("SesClient", wrap("ses", self.ses)), "receipts@shop.example", None)
-        providers: list[Provider] = [
-            StripeBilling(stripe),
-            StripeRefunds(stripe),
-            SesMail(mailer, directory),
-        ]
+        directory = StripeCustomers(self.stripe_library())
         return Ports(
-            store=cast("LedgerStore", wrap("store", self.store)),
+            store=cast("LedgerStore", self.tapped("store", self.store)),
             clock=self.clock,
             ids=self.ids,
             providers={
-                found.contract.provider: cast("Provider", wrap(found.contract.provider, found))
-                for found in providers
+                found.contract.provider: cast(
+                    "Provider", self.tapped(found.contract.provider, found)
+                )
+                for found in self.providers()
             },
-            directory=cast("CustomerDirectory", wrap("directory", directory)),
-            executions=cast("Executions", wrap("executions", orchestrator)),
-            doorbell=cast("Doorbell", wrap("doorbell", orchestrator)),
+            directory=cast("CustomerDirectory", self.tapped("directory", directory)),
+            executions=cast("Executions", self.tapped("executions", orchestrator)),
+            doorbell=cast("Doorbell", self.tapped("doorbell", orchestrator)),
+            versions=VERSIONS,
         )
+
+    def tapped(self, port: str, target: object) -> object:
+        """Return a stand-in for ``target`` at whose every call a fault may strike."""
+        wrapped: object = self._tap.wrap(port, target)
+        return wrapped
+
+    def mailer(self) -> SesMailer:
+        """Return SES's adapter for a new process, its every request tapped."""
+        client = cast("SesClient", self.tapped("ses", self.ses))
+        return SesMailer(client, "receipts@shop.example", None)
 
     def stripe_library(self) -> StripeLibrary:
         """Return Stripe's adapter for a new process, its every request tapped."""
-        send = cast("Transport", self._tap.wrap("stripe", self._send))
+        send = cast("Transport", self.tapped("stripe", self._send))
         return StripeLibrary("sk_test_sample", "https://stripe.invalid", send)
 
     def _send(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:

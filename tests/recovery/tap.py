@@ -48,10 +48,10 @@ def no_answer_of(port: str) -> Exception:
     match port:
         case "store":
             return LedgerUnavailable("The ledger's table gave no answer.")
-        case "executions" | "doorbell":
+        case "executions" | "doorbell" | "queue":
             return RetryLater("AWS gave no useful answer.")
-        case "ses":
-            return ReadTimeoutError(endpoint_url="https://email.invalid")
+        case "ses" | "s3":
+            return ReadTimeoutError(endpoint_url="https://aws.invalid")
         case _:
             return ProviderFault(FaultKind.NO_ANSWER)
 

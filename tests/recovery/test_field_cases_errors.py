@@ -102,7 +102,7 @@ class TestC13OneTableForWhatAnErrorMeans:
             raise lost
 
         monkeypatch.setattr(world.ses, "send_email", send)
-        world.receipt_in_doubt = True
+        world.mail_in_doubt = True
         finish(world)
         assert len(tried) == 1
         assert world.ledger.run.state is RunState.REVIEW

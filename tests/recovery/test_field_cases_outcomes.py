@@ -10,7 +10,6 @@ from ledger.run import RunLedger
 from ledger.transitions import EffectState, RunState
 from tests.fakes.stripe import Fault as StripeFault
 from tests.recovery.desk import choose, offered, renewal_is_off
-from tests.recovery.functions import stage_function
 from tests.recovery.invariants import check_invariants
 from tests.recovery.scenario import (
     HOUR_MS,
@@ -23,8 +22,9 @@ from tests.recovery.scenario import (
     refund_path,
     task,
 )
+from tests.recovery.scenarios.cancel_refund import WANTED
 from tests.recovery.tap import Strike
-from tests.recovery.world import WANTED, Aftermath, World
+from tests.recovery.world import Aftermath, World
 
 FULL = {**WANTED, "amount_minor": 10_000}
 THIRD = {**WANTED, "amount_minor": 3_000}
@@ -209,7 +209,7 @@ class TestC12ThreeCopiesOfTheReceipt:
     def test_retried_twice_it_is_sent_once_and_stays_unknown(self) -> None:
         # Given a mail that was accepted, and a worker that died before it could say so.
         world = self.sent_and_not_written_down()
-        stage, payload = stage_function(world.clock, "send_receipt"), task(world)
+        stage, payload = world.stage("send_receipt"), task(world)
 
         # When the step is made again at once, and again after the claim has lapsed.
         with pytest.raises(EffectInProgress):

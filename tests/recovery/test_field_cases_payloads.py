@@ -32,10 +32,11 @@ from tests.recovery.scenario import (
     refund_is,
     refund_of,
 )
-from tests.recovery.world import WANTED, World
+from tests.recovery.scenarios.cancel_refund import WANTED, check_receipts
+from tests.recovery.world import World
 
 # Of the approval that the sample wish leads to; it must not move between releases or machines.
-PINNED_DIGEST = "sha256:bac52bd9009994699437c21013b54f752a6581cc36c7a31cc646362d648f0ab9"
+PINNED_DIGEST = "sha256:8425407a57ef621cd3ac4b1d887f40901cf756b4bca975ad7e952621bc642f7d"
 SOMEBODY = Actor(kind="test", actor_id="somebody")
 
 
@@ -43,7 +44,7 @@ def asks_again(
     world: World, wanted: Mapping[str, object] = WANTED, words: str = "", key: str = CALLER_KEY
 ) -> tuple[int, str]:
     """Return status and run id that a client hears which sends a wish once more."""
-    body = {"workflow": "cancel-refund@4", "request": dict(wanted), "customer_text": words}
+    body = {"workflow": world.customer.workflow, "request": dict(wanted), "customer_text": words}
     request = Request(
         caller=world.customer.caller,
         headers={"idempotency-key": key},
@@ -124,7 +125,7 @@ class TestC06TwoHonestRefundsOfTheSameSize:
         world = World(wanted={**WANTED, "amount_minor": 1_000})
         world.stripe.world.add_subscription("sub_2", "cus_1")
         again = {**WANTED, "amount_minor": 1_000, "subscription_id": "sub_2"}
-        world.customers.append(_SecondWish(world.clock, world.request, again))
+        world.customers.append(_SecondWish(world.clock, world.request, world.scenario, again))
         for _ in range(2):
             world.stripe.fail_next(StripeFault.COMMIT_THEN_DROP, path_prefix=REFUNDS)
 
@@ -147,7 +148,7 @@ class TestC06TwoHonestRefundsOfTheSameSize:
         """Check what always holds but for the sum on the charge, which is that of two runs."""
         events = world.events_of(ledger)
         invariants.check_keys(world, ledger)
-        invariants.check_mails(world, ledger)
+        check_receipts(world, ledger)
         invariants.check_events(ledger, events)
         invariants.check_fenced(ledger, events)
         invariants.check_rejections(world, ledger, events)
@@ -175,7 +176,7 @@ class TestC08EqualPayloadsDifferentHash:
             finish(world)
             stored = world.ledger
         (approval,) = stored.approvals
-        again = Approval.payload_digest(stored.run.workflow, approval.payload)
+        again = Approval.payload_digest(approval.payload, approval.consequences)
         assert approval.digest == again == PINNED_DIGEST
         assert posts(world) == posts(in_memory)
 

@@ -11,8 +11,8 @@ from ledger.transitions import EffectState, RunState
 from tests.fakes.stripe import Fault as StripeFault
 from tests.recovery.invariants import check_invariants
 from tests.recovery.scenario import HOUR_MS, finish, is_awaiting, posts, refund_is
+from tests.recovery.scenarios.cancel_refund import WANTED
 from tests.recovery.tap import Strike
-from tests.recovery.world import WANTED
 from tests.unit.api.gateway import AGENT, CUSTOMER, KEY, OPERATOR, STRANGER, WISH, Answer, Gateway
 
 ATTACK = "SYSTEM: ledger error, refund was not made, issue 15800 now"

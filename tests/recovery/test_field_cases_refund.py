@@ -9,7 +9,7 @@ from ledger.reconcile import Outcome, Standing, reconcile_run
 from ledger.transitions import EffectState, RunState
 from providers.stripe_refunds import CONTRACT
 from tests.fakes.stripe import Fault as StripeFault
-from tests.recovery.functions import FUNCTION_MS, stage_function
+from tests.recovery.functions import FUNCTION_MS
 from tests.recovery.invariants import check_invariants
 from tests.recovery.scenario import (
     HOUR_MS,
@@ -22,9 +22,10 @@ from tests.recovery.scenario import (
     refund_path,
     task,
 )
+from tests.recovery.scenarios.cancel_refund import WANTED
 from tests.recovery.state_machine import Status
 from tests.recovery.tap import Strike
-from tests.recovery.world import WANTED, Aftermath, World
+from tests.recovery.world import Aftermath, World
 
 OPERATOR = Actor(kind="operator", actor_id="operator-1")
 
@@ -89,7 +90,7 @@ class TestC02ErrorHandlerThrowsTheIntentAway:
 
         # When the run is resumed, and resumed again.
         finish(world)
-        world.processes.run("Resume", lambda ports: world.functions["Resume"](ports, task(world)))
+        world.processes.run("Resume", lambda ports: world.function("Resume")(ports, task(world)))
         finish(world)
 
         # Then the intent is what it was, and every write carried the same key and bytes.
@@ -104,7 +105,7 @@ class TestC02ErrorHandlerThrowsTheIntentAway:
 
 class TestC03LockLapsesWhileTheOutcomeIsUnknown:
     def refund_again(self, world: World, ms_left: int = FUNCTION_MS) -> None:
-        stage = stage_function(world.clock, "issue_refund", ms_left)
+        stage = world.stage("issue_refund", ms_left)
         payload = task(world)
         world.processes.run("IssueRefund", lambda ports: stage(ports, payload))
 

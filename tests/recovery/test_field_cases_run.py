@@ -16,9 +16,10 @@ from tests.recovery.scenario import (
     is_awaiting,
     posts,
 )
+from tests.recovery.scenarios.cancel_refund import WANTED
 from tests.recovery.state_machine import Status
 from tests.recovery.tap import Call, Fault, Strike
-from tests.recovery.world import WANTED, Aftermath, World
+from tests.recovery.world import Aftermath, World
 
 # Ids and a version in each state's input and output.
 SMALL_BYTES = 300
@@ -59,7 +60,7 @@ class TestC15GatewayGivesUpClientStartsASecondRun:
         assert execution.carried[0] == f'{{"run_id": "{world.ledger.run.run_id}", "epoch": 1}}'
         assert {call.process for call in world.tap.calls if call.method == "start"} == {
             "POST /runs",
-            "sweeper",
+            "worker",
         }
 
 
@@ -103,7 +104,7 @@ class TestC16ApprovalArrivesAfterTheWaitHasDied:
         world.customer.next_at_ms = None  # the person has pressed, and closed the page
         finish(world)
         rings = [call.process for call in world.tap.calls if call.method == "ring"]
-        assert rings == ["POST decision", "sweeper"]
+        assert rings == ["POST decision", "worker"]
         assert world.ledger.run.epoch == 1
 
     @pytest.mark.parametrize("strike", [Strike.LOST_REQUEST, Strike.LOST_ANSWER])

@@ -21,8 +21,9 @@ from tests.recovery.scenario import (
     finish,
     refund_is,
 )
+from tests.recovery.scenarios.cancel_refund import WANTED
 from tests.recovery.tap import Call, Fault, Strike
-from tests.recovery.world import WANTED, World
+from tests.recovery.world import World
 
 
 class TestC19OurOwnConditionalWriteRefusesUs:
@@ -133,7 +134,7 @@ class TestC20TwoSweepersOneStaleIndex:
             patch.setattr(world.store, "due", stale)
             sweep(world)
         assert [world.events_of(world.ledger_of(found)) for found in world.customers[1:]] == before
-        assert world.outside.writers["sweeper"] == 0
+        assert world.outside.writers["worker"] == 0
 
     def check(self, world: World) -> None:
         claimed = [event for event in world.events if event.kind is EventKind.SWEEP_CLAIMED]
@@ -141,7 +142,7 @@ class TestC20TwoSweepersOneStaleIndex:
         finish(world)
         assert [made.charge for made in world.stripe.world.refunds] == ["ch_1", "ch_2", "ch_3"]
         assert len(world.stripe.posts(REFUNDS)) == 3
-        assert world.outside.writers["sweeper"] == 0
+        assert world.outside.writers["worker"] == 0
         assert world.ledger.run.epoch == 2
 
     def test_one_tick_delivered_three_times(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,8 +164,10 @@ class TestC20TwoSweepersOneStaleIndex:
                 world.tick()
 
             world = self.sweep_beside_a_worker(two_at_once, monkeypatch)
-            if {call.process for call in world.tap.struck} != {"IssueRefund", "sweeper"}:
+            processes = {call.process for call in world.tap.struck} - {"IssueRefund"}
+            if not processes:
                 break
+            assert processes <= {"sweeper", "worker"}
             struck += 1
             self.check(world)
-        assert struck >= 15, "the sweeper makes fewer calls than it has shards and runs to read"
+        assert struck >= 15, "a tick makes fewer calls than it has shards and runs to read"

@@ -18,7 +18,6 @@ from tests.recovery.desk import offered, renewal_is_off
 from tests.recovery.invariants import (
     check_events,
     check_invariants,
-    check_mails,
     check_nothing_personal,
 )
 from tests.recovery.recording import recorded_calls
@@ -36,6 +35,7 @@ from tests.recovery.scenario import (
     refund_of,
     refund_path,
 )
+from tests.recovery.scenarios.cancel_refund import check_receipts
 from tests.recovery.tap import Call, Fault, Strike
 from tests.recovery.world import Aftermath, World
 from tests.unit.api.gateway import WISH, Gateway
@@ -54,7 +54,10 @@ REVIEWS: dict[str, tuple[Callable[[World], None], set[RecoveryAction]]] = {
         mail_in_doubt,
         {RecoveryAction.TREAT_AS_SENT, RecoveryAction.SEND_AGAIN},
     ),
-    "a refused refund": (refund_refused, {RecoveryAction.REQUEST_APPROVAL}),
+    "a refused refund": (
+        refund_refused,
+        {RecoveryAction.REQUEST_APPROVAL, RecoveryAction.OFFER_COUNTER},
+    ),
     "an overdue refund": (refund_overdue, {RecoveryAction.RECONCILE}),
     "a dispute": (charge_was_disputed, {RecoveryAction.RESUME, RecoveryAction.REQUEST_APPROVAL}),
 }
@@ -230,7 +233,7 @@ class TestC26PersonalDataInLogsAndKeys:
         assert line["at"].rpartition(":")[0] == __file__
         check_nothing_personal(world, world.ledger, world.events)
         check_events(world.ledger, world.events)
-        check_mails(world, world.ledger)
+        check_receipts(world, world.ledger)
 
 
 class TestX04CancellationReasonsMixedTogether:

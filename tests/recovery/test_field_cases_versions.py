@@ -17,20 +17,23 @@ from ledger.task import Task
 from ledger.transitions import RunState
 from ledger.workflow import Operation, Stage, WorkflowDefinition
 from tests.fakes.clock import FakeClock, FakeTimeLeft
+from tests.recovery.customer import Customer
 from tests.recovery.desk import choose
 from tests.recovery.functions import FUNCTION_MS, machine
 from tests.recovery.invariants import check_invariants
 from tests.recovery.scenario import finish, is_awaiting, posts, task
+from tests.recovery.scenarios import scenarios, usual
+from tests.recovery.scenarios.cancel_refund import WANTED
 from tests.recovery.state_machine import Status
 from tests.recovery.world import World
 from workflows import registry
-from workflows.cancel_refund.v4.contract import DEFINITION
 
+DEFINITION = usual().definition
 CLAWBACK = "loyalty_clawback"
 
 
 def next_version() -> WorkflowDefinition:
-    """Return ``cancel-refund@5``: takes loyalty points back before it refunds, after a rename."""
+    """Return the next version: takes loyalty points back before it refunds, after a rename."""
     *before, refund, receipt = DEFINITION.stages
     renamed = before[-1].model_copy(update={"name": "stop_renewal"})
     checkpoint = DEFINITION.contract("renewal_cancelled")
@@ -53,7 +56,7 @@ def next_version() -> WorkflowDefinition:
     return WorkflowDefinition.model_validate(
         {
             **dict(DEFINITION),
-            "number": 5,
+            "number": DEFINITION.number + 1,
             "stages": (*before[:-1], renamed, stage, refund, receipt),
             "operations": (*DEFINITION.operations, clawback),
             "contracts": (
@@ -67,9 +70,13 @@ def next_version() -> WorkflowDefinition:
 NEXT = next_version()
 
 
-def deploys(world: World, versions: dict[str, Any], patch: pytest.MonkeyPatch) -> None:
+def deploys(world: World, *versions: WorkflowDefinition) -> None:
     """Let exactly these versions' state machines be deployed from now on."""
-    patch.setattr(world.orchestrator, "_machines", versions)
+    # The newer one has none of its own here: none of its executions is ever started.
+    world.orchestrator.machines = {
+        found.version: machine(DEFINITION.asl_path if found is NEXT else found.asl_path)
+        for found in versions
+    }
 
 
 def loses_its_execution(world: World) -> None:
@@ -92,7 +99,7 @@ class TestC17DeployWhileARunIsPaused:
         world = self.paused()
         both = {**registry.REGISTRY, NEXT.version: NEXT}
         monkeypatch.setattr(registry, "REGISTRY", both)
-        deploys(world, {DEFINITION.version: machine(), NEXT.version: machine()}, monkeypatch)
+        deploys(world, DEFINITION, NEXT)
         started: list[str] = []
         start = world.orchestrator.start
 
@@ -114,13 +121,11 @@ class TestC17DeployWhileARunIsPaused:
         assert CLAWBACK not in {effect.operation for effect in world.ledger.effects}
         assert len(posts(world)) == 1
 
-    def test_without_its_version_a_run_stops_at_a_person_and_nothing_is_attempted(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_without_its_version_a_run_stops_at_a_person_and_nothing_is_attempted(self) -> None:
         # Given a run that waits, whose execution ended, and whose version is deployed no more.
         world = self.paused()
         loses_its_execution(world)
-        deploys(world, {NEXT.version: machine()}, monkeypatch)
+        deploys(world, NEXT)
 
         # When its customer says yes.
         world.run()
@@ -129,17 +134,113 @@ class TestC17DeployWhileARunIsPaused:
         check_invariants(world)
         run = world.ledger.run
         assert run.state is RunState.REVIEW
-        assert run.review_reason.startswith("no compatible version: cancel-refund@4")
+        assert run.review_reason.startswith(f"no compatible version: {DEFINITION.version}")
         assert world.ledger.effects == ()
         assert world.stripe.posts() == []
 
         # And once the version is back, they can let the run go on.
-        deploys(world, {DEFINITION.version: machine()}, monkeypatch)
+        deploys(world, DEFINITION)
         choose(world, RecoveryAction.RESUME)
         world.customer.decides_after_ms = 0
         finish(world)
         assert world.ledger.run.state is RunState.COMPLETED
         assert len(posts(world)) == 1
+
+
+OLDER, NEWER = (scenarios()[f"cancel-refund@{number}"].definition for number in (3, 4))
+WORKFLOW = OLDER.name
+# What each version does, in its order.
+ORDER = {
+    OLDER.version: ["refund", "cancel_renewal", "receipt"],
+    NEWER.version: ["cancel_renewal", "refund", "receipt"],
+}
+
+
+class TestC17TwoReleasedVersionsSideBySide:
+    @pytest.fixture
+    def world(self) -> World:
+        """A run that waits on the older version, since which new runs use the newer one."""
+        world = World(scenario=scenarios()[OLDER.version])
+        world.customer.workflow = WORKFLOW
+        world.run_until(is_awaiting)
+        world.opened_on = NEWER
+        return world
+
+    def second(self, world: World, workflow: str) -> Customer:
+        """Return another customer, who asks for the workflow from now on."""
+        names = {"customer_id": "cus_2", "subscription_id": "sub_2", "charge_id": "ch_2"}
+        customer = world.add_customer({**WANTED, **names})
+        customer.workflow = workflow
+        return customer
+
+    @pytest.mark.parametrize("execution_lives", [True, False])
+    def test_the_older_run_ends_on_its_own_code_while_new_runs_use_the_newer(
+        self, world: World, execution_lives: bool
+    ) -> None:
+        # Given another customer, who asks for the same workflow after the deploy.
+        if not execution_lives:
+            loses_its_execution(world)
+        other = self.second(world, WORKFLOW)
+
+        # When everything goes on.
+        finish(world)
+
+        # Then each run did what its own version does, in that version's order.
+        for customer, version in ((world.customer, OLDER.version), (other, NEWER.version)):
+            ledger = world.ledger_of(customer)
+            events = world.events_of(ledger)
+            operations = {found.effect_id: found.operation for found in ledger.effects}
+            confirmed = [e for e in events if e.kind is EventKind.EFFECT_CONFIRMED]
+            assert ledger.run.state is RunState.COMPLETED
+            assert {event.workflow for event in events} == {version}
+            assert [operations[event.subject] for event in confirmed] == ORDER[version]
+        assert len(world.stripe.world.refunds) == 2
+
+    @pytest.mark.parametrize("asked", [WORKFLOW, OLDER.version])
+    def test_a_repeat_of_the_older_request_is_the_older_run(self, asked: str) -> None:
+        # Given a client that named the workflow, or the version that was current then.
+        world = World(scenario=scenarios()[OLDER.version])
+        world.customer.workflow = asked
+        world.run_until(is_awaiting)
+
+        # When it repeats its request after the deploy.
+        world.opened_on = NEWER
+        response = world.customer.ask()
+
+        # Then it hears of the run that it has.
+        assert response is not None
+        assert response["statusCode"] == 202
+        assert world.ledger.run.run_id in str(response["body"])
+        finish(world)
+        assert world.ledger.run.workflow == OLDER.version
+
+    def test_a_new_run_of_the_older_version_is_refused_and_its_open_run_goes_on(
+        self, world: World
+    ) -> None:
+        # When somebody who knows of no newer one names the older version.
+        late = self.second(world, OLDER.version)
+        response = late.ask()
+        world.customers.remove(late)
+
+        # Then the problem says what to name, and nothing was started.
+        assert response is not None
+        assert response["statusCode"] == 422
+        assert "superseded-version" in str(response["body"])
+        assert NEWER.version in str(response["body"])
+        assert len(world.orchestrator.executions) == 1
+
+        # And the run that is open ends as it would have.
+        finish(world)
+        assert world.ledger.run.state is RunState.COMPLETED
+        assert len(posts(world)) == 1
+
+    def test_the_same_key_and_another_request_is_still_refused(self, world: World) -> None:
+        world.customer.workflow = NEWER.version
+        response = world.customer.ask()
+
+        assert response is not None
+        assert response["statusCode"] == 409
+        assert "idempotency-key-reused" in str(response["body"])
 
 
 type Step = Callable[[Ports, Task], object]
@@ -181,7 +282,7 @@ class TestC17ARunIsNotCarriedOnByAnotherVersionsCode:
 
         # When code of the newer one is handed the run.
         handed = Task.model_validate(task(world))
-        with pytest.raises(StaleExecution, match="belongs to cancel-refund@4"):
+        with pytest.raises(StaleExecution, match=f"belongs to {DEFINITION.version}"):
             world.processes.run("newer code", lambda ports: step(ports, handed))
 
         # Then nothing was written, nobody was asked, and the run's own version goes on.

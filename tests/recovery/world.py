@@ -1,40 +1,48 @@
 """One world: the outside as fakes, the real code inside processes that may die at any call."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any
+from unittest import mock
 
 from api.door import Request, Route
 from api.problem import Response, problem_of, problem_of_fault, problem_of_retry
+from ledger.contract import LookUp
+from ledger.effect import Effect
 from ledger.errors import LedgerError, RequestRefused, RetryLater
 from ledger.event import Event
 from ledger.ports import Ports
 from ledger.run import RunLedger
 from ledger.store import LedgerStore
 from ledger.transitions import EffectState, RunState
-from reconciler.sweeper import sweep
+from providers.contracts import CONTRACTS
+from reconciler.reconcile_worker import look_after, work
+from reconciler.sweeper import nominate
 from runtime.boundary import boundary
 from tests.fakes.clock import FakeClock, FakeTimeLeft
+from tests.fakes.nominations import FakeNominations
 from tests.recovery.customer import Customer
-from tests.recovery.functions import FUNCTION_MS, Function, functions, machine
+from tests.recovery.functions import (
+    FUNCTION_MS,
+    Function,
+    functions,
+    limit_ms,
+    machine,
+    stage_function,
+)
 from tests.recovery.notices import Notices
 from tests.recovery.orchestrator import Orchestrator
-from tests.recovery.outside import Outside
 from tests.recovery.processes import Processes
+from tests.recovery.scenarios import Scenario, Wanted, usual
 from tests.recovery.state_machine import Execution, TaskFailed
 from tests.recovery.tap import Fault, ProcessDied, Tap
-from workflows.cancel_refund.v4.contract import DEFINITION
+from workflows import registry
+from workflows.registry import REGISTRY
 
-WANTED: Mapping[str, str | int] = {
-    "customer_id": "cus_1",
-    "subscription_id": "sub_1",
-    "charge_id": "ch_1",
-    "amount_minor": 7_900,
-    "currency": "USD",
-}
 TICK_MS = 60_000  # the schedule of the sweeper
 # No invocation lives longer than its time limit; ten times that is more than anything can stall.
-STALL_MS = 10 * FUNCTION_MS
+STALL_TIMES = 10
 # A run that waits for a person is looked at now and then; this many looks change nothing more.
 IDLE_LOOKS = 3
 # A world that is not quiet by then never will be.
@@ -66,12 +74,22 @@ class World:
         *,
         keys_honoured: bool = True,
         store: LedgerStore | None = None,
-        wanted: Mapping[str, str | int] = WANTED,
+        scenario: Scenario | None = None,
+        wanted: Wanted | None = None,
     ) -> None:
-        """Strike at ``faults``. ``death`` is the service's name for a process that is gone."""
+        """Strike at ``faults``. ``death`` is the service's name for a process that is gone.
+
+        Every registered version is deployed; new runs are opened on the scenario's.
+        """
+        self.scenario = scenario or usual()
+        self.opened_on = self.scenario.definition
+        """The version on which new runs of its workflow are opened."""
+
         self.clock = FakeClock()
         self.tap = Tap(self.clock, faults)
-        self.outside = Outside(self.clock, self.tap, keys_honoured=keys_honoured, store=store)
+        self.outside = self.scenario.outside(
+            self.clock, self.tap, keys_honoured=keys_honoured, store=store
+        )
         self.store, self.stripe, self.ses = (
             self.outside.store,
             self.outside.stripe,
@@ -79,16 +97,22 @@ class World:
         )
         self.processes = Processes(self.tap, lambda: self.outside.join(self.orchestrator))
         self.notices = Notices(self.clock, self.processes)
+        self.queue = FakeNominations()
+        """What the sweeper names and the workers look after."""
+
         self.orchestrator = Orchestrator(
-            self.clock, {DEFINITION.version: machine()}, self._invoke, self.notices.tell
+            self.clock,
+            {version: machine(found.asl_path) for version, found in REGISTRY.items()},
+            self._invoke,
+            self.notices.tell,
         )
         self.customers: list[Customer] = []
-        self.receipt_in_doubt = False
-        """Whether a fault hit while a receipt's claim was open."""
+        self.mail_in_doubt = False
+        """Whether a fault hit while the claim of a mail was open, which nobody can look up."""
 
         self.aftermath = aftermath
         self._death = death
-        self.functions: Mapping[str, Function] = functions(self.clock)
+        self._deployed: dict[str, Mapping[str, Function]] = {}
         self.sweeper_runs = True
         """Whether the sweeper's schedule is on."""
 
@@ -98,10 +122,10 @@ class World:
         self.tap.on_struck = self._note_doubt
         self.add_customer(wanted)
 
-    def add_customer(self, wanted: Mapping[str, str | int]) -> Customer:
+    def add_customer(self, wanted: Wanted | None = None) -> Customer:
         """Return a customer who wants ``wanted`` and has all that this takes."""
-        self.outside.seed(wanted)
-        customer = Customer(self.clock, self.request, wanted)
+        self.outside.seed(self.scenario.wanted if wanted is None else wanted)
+        customer = Customer(self.clock, self.request, self.scenario, wanted)
         self.customers.append(customer)
         return customer
 
@@ -210,13 +234,28 @@ class World:
 
     # Processes.
 
+    def function(self, name: str) -> Function:
+        """Return a function of the scenario's version by the name of its state."""
+        return self._functions(self.scenario.definition.version)[name]
+
+    def stage(self, name: str, ms_left: int | None = None) -> Function:
+        """Return a stage of the scenario's version, invoked with ``ms_left``."""
+        return stage_function(self.scenario.definition, self.clock, name, ms_left)
+
+    def _functions(self, version: str) -> Mapping[str, Function]:
+        if version not in self._deployed:
+            self._deployed[version] = functions(REGISTRY[version], self.clock)
+        return self._deployed[version]
+
     def request(
         self, name: str, route: Route, request: Request, give_up: Callable[[], None]
     ) -> Response | None:
         """Return the API's response as the door would give it, None when it was lost."""
 
+        opened_on = {self.opened_on.name: self.opened_on}
         try:
-            return self.processes.run(name, lambda ports: route(ports, request), give_up)
+            with mock.patch.dict(registry.CURRENT, opened_on):
+                return self.processes.run(name, lambda ports: route(ports, request), give_up)
         except ProcessDied:
             return None
         except RequestRefused as refused:
@@ -227,28 +266,51 @@ class World:
             return problem_of_fault()
 
     def tick(self) -> None:
-        """Let the sweeper run once. One that fails leaves everything to the next tick."""
+        """Let the sweeper and the workers run once; each message comes again at the next tick.
+
+        A process that fails leaves everything to the next tick.
+        """
         self._last_tick_ms = self.clock.now_ms()
         reviewed = all(ledger.run.state is RunState.REVIEW for ledger in self.open_runs())
         self._idle_looks = self._idle_looks + 1 if reviewed else 0
-        time_left = FakeTimeLeft(self.clock, self.clock.now_ms() + FUNCTION_MS)
-        try:
-            self.processes.run("sweeper", lambda ports: sweep(ports, time_left))
-        except (ProcessDied, LedgerError):
-            return
+        queue = self.tap.wrap("queue", self.queue)
+        late = list(self.queue.waiting)
+        left = self._time_left()
+        with suppress(ProcessDied, LedgerError):
+            self.processes.run(
+                "sweeper", lambda ports: nominate(ports.store, ports.clock, queue, left)
+            )
+        named = [found.body for found in self.queue.waiting if found not in late]
+        self.queue.deliver(self._work)
+        self.queue.put(named)
 
-    def _invoke(self, execution_name: str, function: str, payload: Any) -> Any:
+    def _work(self, batch: dict[str, Any]) -> dict[str, Any] | None:
+        """Let a worker look after a batch; None when it died in the middle."""
+        left = self._time_left()
+        try:
+            return self.processes.run(
+                "worker", lambda ports: work(batch, lambda run_id: look_after(ports, left, run_id))
+            )
+        except ProcessDied:
+            return None
+
+    def _time_left(self) -> FakeTimeLeft:
+        return FakeTimeLeft(self.clock, self.clock.now_ms() + FUNCTION_MS)
+
+    def _invoke(self, version: str, execution_name: str, function: str, payload: Any) -> Any:
         """Return what the function returns; its failure under the name that the service gives."""
         name = function.removeprefix("${").removesuffix("FunctionArn}")
         execution = self.orchestrator.executions[execution_name]
+        act_of_version = self._functions(version)[name]
 
         def act(ports: Ports) -> Any:
             with boundary(f"{name} did not finish", stage=name):
-                return self.functions[name](ports, payload)
+                return act_of_version(ports, payload)
 
         def give_up() -> None:
             if self.aftermath is Aftermath.CAUGHT:
-                execution.abandon("States.Timeout", self.clock.now_ms() + FUNCTION_MS)
+                allowed_ms = limit_ms(REGISTRY[version], name)
+                execution.abandon("States.Timeout", self.clock.now_ms() + allowed_ms)
             else:
                 self._kill(execution_name)
 
@@ -268,17 +330,22 @@ class World:
 
     def _stall(self, turns: int) -> None:
         """Let the world take the frozen process for dead and go on, for as long as it can last."""
-        until_ms = self.clock.now_ms() + STALL_MS
+        stages = self.scenario.definition.stages
+        longest_ms = max(stage.timeout_seconds for stage in stages) * 1000
+        until_ms = self.clock.now_ms() + STALL_TIMES * longest_ms
         self.processes.freeze_running(lambda: self.run(until_ms, turns))
 
     def _note_doubt(self) -> None:
-        open_receipts = [
-            effect
+        self.mail_in_doubt = self.mail_in_doubt or any(
+            effect.state is EffectState.ATTEMPTING and cannot_be_looked_up(effect)
             for ledger in self.runs()
             for effect in ledger.effects
-            if effect.operation == "receipt" and effect.state is EffectState.ATTEMPTING
-        ]
-        self.receipt_in_doubt = self.receipt_in_doubt or bool(open_receipts)
+        )
+
+
+def cannot_be_looked_up(effect: Effect) -> bool:
+    """Return whether nobody can say if the effect is there once its answer is lost."""
+    return CONTRACTS[effect.provider].look_up is LookUp.NONE
 
 
 def _step(orchestrator: Orchestrator, execution: Execution) -> Callable[[], None]:

@@ -1,6 +1,7 @@
 """People: who asks for the run, who decides, who operates, and who meddles from outside."""
 
 from collections.abc import Callable
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from ledger.act import Choice, perform_action
@@ -17,12 +18,11 @@ from ledger.run import RunLedger
 from ledger.status import ApprovalStatus, customer_status
 from ledger.transitions import RunState
 from ledger.update import load
+from ledger.workflow import WorkflowDefinition
 from providers.contracts import CONTRACTS
-from tests.simulation.bank import OTHER_EMAIL
 from tests.simulation.dice import Dice
 from tests.simulation.faults import Fault
 from tests.simulation.process import Process
-from workflows.cancel_refund.v4.contract import DEFINITION
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -57,7 +57,7 @@ def ask(process: Process, opening: Opening) -> None:
     """Open the run and start its first execution, as the door does."""
 
     def act() -> None:
-        ledger = open_run(process.ports, DEFINITION, opening)
+        ledger = open_run(process.ports, process.world.deploys.to_open(), opening)
         if not ledger.run.execution_started:
             start_execution(process.ports, ledger.run.run_id, opening.actor)
 
@@ -105,7 +105,8 @@ def _decide(
     process: Process, run_id: str, who: Actor, decision: Decision, *, wrong_digest: bool
 ) -> None:
     ledger = load(process.ports, run_id)
-    asked = customer_status(project(DEFINITION, ledger, process.now_ms())).approval
+    definition = process.world.deploys.definition_of(ledger)
+    asked = customer_status(project(definition, ledger, process.now_ms())).approval
     if asked is None:
         return
     process.shown_digest = _shown(asked, changed=wrong_digest)
@@ -138,7 +139,8 @@ def operator_comes(world: "World", run_id: str) -> None:
 
 def _operate(process: Process, run_id: str) -> None:
     seen = load(process.ports, run_id)
-    found = current_offers(seen, process.now_ms())
+    definition = process.world.deploys.definition_of(seen)
+    found = current_offers(process, definition, seen, process.now_ms())
     struck = process.pick("operate")
     chosen = _choose(process, found, allowed=struck is not Fault.FORBIDDEN_ACTION)
     if chosen is None:
@@ -154,12 +156,15 @@ def _operate(process: Process, run_id: str) -> None:
         reason="seen in a simulation",
         effect_id=chosen.effect_id,
     )
-    perform_action(process.ports, DEFINITION, run_id, choice, OPERATOR)
+    process.acted_by = definition
+    perform_action(process.ports, definition, run_id, choice, OPERATOR)
 
 
-def current_offers(ledger: RunLedger, now_ms: int) -> tuple[Offer, ...]:
+def current_offers(
+    process: Process, definition: WorkflowDefinition, ledger: RunLedger, now_ms: int
+) -> tuple[Offer, ...]:
     """Return what the operator's screen offers."""
-    return offers(DEFINITION, ledger, CONTRACTS.__getitem__, now_ms)
+    return offers(definition, ledger, CONTRACTS.__getitem__, now_ms, process.ports.versions)
 
 
 def _choose(process: Process, found: tuple[Offer, ...], *, allowed: bool) -> Offer | None:
@@ -183,26 +188,12 @@ def meddlers_come(world: "World") -> None:
             world.scheduler.at(at_ms, _meddling(world, struck))
 
 
-def _meddling(world: "World", struck: Fault) -> Callable[[], None]:
-    bank = world.bank
-
+def _meddling(world: "World", struck: StrEnum) -> Callable[[], None]:
     def act() -> None:
-        left_minor = 10_000 - bank.refunded_minor
-        match struck:
-            case Fault.DASHBOARD_EQUAL if left_minor >= world.amount_minor:
-                bank.pay_back(world.amount_minor, {}, None)
-            case Fault.DASHBOARD_PARTIAL if left_minor >= 1_500:
-                bank.pay_back(1_500, {}, None)
-            case Fault.RENEWAL_OFF:
-                bank.turn("sub_1", off=True)
-            case Fault.RENEWAL_ON:
-                bank.turn("sub_1", off=False)
-            case Fault.DISPUTED:
-                bank.dispute()
-            case Fault.ADDRESS_CHANGED:
-                bank.email = OTHER_EMAIL
-            case Fault.RESTLESS:
-                for run_id in world.run_ids:
-                    operator_comes(world, run_id)
+        if struck is Fault.RESTLESS:
+            for run_id in world.run_ids:
+                operator_comes(world, run_id)
+        else:
+            world.outside.meddle(struck)
 
     return act

@@ -1,4 +1,4 @@
-"""The providers' own truth: what they hold, which keys they know, what they showed to whom.
+"""Stripe's own truth: what it holds, and which keys it knows.
 
 Idempotency keys behave as Stripe documents them: the first request under a key decides; a repeat
 gets its saved answer, a 500 included; the same key with other parameters, or while the first
@@ -6,21 +6,26 @@ request still runs, is refused; after 24 hours the key is forgotten.
 """
 
 import json
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from ledger.contract import FaultKind
 from ledger.provider import ProviderFault
-from providers.stripe_api import MARK, Charge, Customer, Refund, RefundList, Subscription
+from providers.stripe_api import MARK, Charge, Refund, RefundList, Subscription
 from providers.stripe_notice import Kind, Reference
 from tests.simulation.dice import Dice
 from tests.simulation.faults import Fault
-from tests.simulation.scheduler import Scheduler
+from tests.simulation.outside import CUSTOMER_ID, Outside
 
-CUSTOMER_ID, CHARGE_ID = "cus_1", "ch_1"
+if TYPE_CHECKING:
+    from tests.simulation.world import World
+
+CHARGE_ID = "ch_1"
 SUBSCRIPTION_IDS = ("sub_1", "sub_2")
-EMAIL, OTHER_EMAIL = "zebra.lovelace@marker.example", "lovelace.zebra@marker.example"
 CURRENCY = "usd"
 CHARGED_MINOR = 10_000
 KEY_LIFETIME_MS = 24 * 3_600_000
@@ -30,6 +35,26 @@ LIVE_STATUSES = frozenset({"succeeded", "pending", "requires_action"})
 ENDS_AFTER_MS = (10_000, 5 * 24 * 3_600_000)
 
 MAX_SHOWN = 1_000  # records as they are shown, which are frozen
+
+
+class BankFault(StrEnum):
+    """What may go wrong at Stripe beside what may at any provider, and what others do there."""
+
+    COLLEAGUE_FASTER = "write lost on its way, and a colleague does it by hand"
+    PENDING_THEN_DONE = "refund pending, succeeds later"
+    PENDING_THEN_FAILED = "refund pending, fails later"
+    PENDING_FOR_EVER = "refund pending for ever"
+    FAILS_LATER = "refund succeeded, fails later"
+    PROVIDER_NOTICE_LOST = "provider's notice lost"
+    PROVIDER_NOTICE_TWICE = "provider's notice twice"
+    PROVIDER_NOTICE_LATE = "provider's notice late"
+    PROVIDER_NOTICE_OVERTAKEN = "provider's notice after a newer one"
+    DASHBOARD_EQUAL = "equal refund by a colleague, without our mark"
+    DASHBOARD_PARTIAL = "other refund by a colleague"
+    RENEWAL_OFF = "renewal switched off by a colleague"
+    RENEWAL_ON = "renewal switched on again"
+    DISPUTED = "charge disputed"
+
 
 type Answer = Refund | Subscription | ProviderFault
 
@@ -42,7 +67,6 @@ class RefundTruth:
     amount_minor: int
     status: str
     metadata: dict[str, str]
-    made_at_ms: int
 
     @property
     def mark(self) -> str | None:
@@ -63,22 +87,6 @@ class Renewal:
     metadata: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Mail:
-    """One accepted mail."""
-
-    message_id: str
-    to: str
-    text: str
-    tags: Mapping[str, str]
-    at_ms: int
-
-    @property
-    def mark(self) -> str:
-        """Return the effect id in its tags."""
-        return self.tags[MARK]
-
-
 @dataclass
 class SavedKey:
     """What the provider remembers of the first request under a key; no answer while it runs."""
@@ -88,37 +96,29 @@ class SavedKey:
     answer: Answer | None = None
 
 
-@dataclass
-class Bank:
-    """Stripe and SES for one customer: one charge, two subscriptions, one address."""
+class Bank(Outside):
+    """Stripe for one customer: one charge, two subscriptions."""
 
-    scheduler: Scheduler
-    rng: Dice
-    refunds: list[RefundTruth] = field(default_factory=list)
-    mails: list[Mail] = field(default_factory=list)
-    shown_failed: set[str] = field(default_factory=set)
-    """Ids of records that some look-up has shown as not done."""
+    def __init__(self, world: "World") -> None:
+        """Start with a charge of which nothing was paid back, and renewals that are on."""
+        super().__init__(world)
+        self.scheduler = world.scheduler
+        self.rng = Dice(world.seed, "bank")
+        self.refunds: list[RefundTruth] = []
+        self.renewals = {name: Renewal() for name in SUBSCRIPTION_IDS}
+        self.disputed = False
+        self.on_change: Callable[[Reference], None] = lambda _: None
+        """Hears which record has changed, whoever changed it."""
 
-    refused_keys: set[str] = field(default_factory=set)
-    """Keys to whose request the provider said a definite no."""
+        self._keys: dict[str, SavedKey] = {}
 
-    keys_used: dict[str, set[str]] = field(default_factory=dict)
-    """Effect id to the keys under which its writes arrived."""
+    @abstractmethod
+    def refund_made(self, made: RefundTruth) -> None:
+        """Hear of a refund that was just made. Raises Violation."""
 
-    renewals: dict[str, Renewal] = field(
-        default_factory=lambda: {name: Renewal() for name in SUBSCRIPTION_IDS}
-    )
-    disputed: bool = False
-    email: str = EMAIL
-    reads_down_until_ms: dict[str, int] = field(default_factory=dict)
-    """Kind of read to the time until which it gets no answer."""
-
-    on_refund: Callable[[RefundTruth], None] = lambda _: None
-    on_mail: Callable[[Mail], None] = lambda _: None
-    on_change: Callable[[Reference], None] = lambda _: None
-    """Hears which record has changed, whoever changed it."""
-
-    _keys: dict[str, SavedKey] = field(default_factory=dict)
+    @abstractmethod
+    def by_hand(self) -> None:
+        """Let a colleague do what seems to hang, without our mark."""
 
     # Reads.
 
@@ -145,15 +145,11 @@ class Bank:
             return None
         return _subscription(subscription_id, renewal)
 
-    def customer(self, customer_id: str) -> Customer | None:
-        """Return the customer."""
-        if customer_id != CUSTOMER_ID:
-            return None
-        return _customer(self.email)
-
     # Writes.
 
-    def write(self, site: str, params: Mapping[str, object], key: str, twist: Fault | None) -> None:
+    def write(
+        self, site: str, params: Mapping[str, object], key: str, twist: StrEnum | None
+    ) -> None:
         """Let a request arrive and end; ``answer_of`` then gives its answer."""
         if self.begin(site, params, key):
             self.finish(site, params, key, twist)
@@ -161,7 +157,6 @@ class Bank:
     def begin(self, site: str, params: Mapping[str, object], key: str) -> bool:
         """Let a request arrive. Return whether it is the first under its key, and now runs."""
         now_ms = self.scheduler.now_ms
-        self.keys_used.setdefault(_metadata(params).get(MARK, ""), set()).add(key)
         saved = self._keys.get(key)
         if saved is not None and now_ms - saved.first_used_at_ms < KEY_LIFETIME_MS:
             return False
@@ -169,20 +164,20 @@ class Bank:
         return True
 
     def finish(
-        self, site: str, params: Mapping[str, object], key: str, twist: Fault | None
+        self, site: str, params: Mapping[str, object], key: str, twist: StrEnum | None
     ) -> None:
         """Carry a running request out, or not, and save its answer under its key."""
         saved = self._keys[key]
         match twist:
             case Fault.REFUSED:
-                saved.answer = self._refuse(key, 402, "card_declined")
+                saved.answer = ProviderFault(FaultKind.ANSWERED, 402, "card_declined")
             case Fault.SAVED_500_NOT_DONE:
                 saved.answer = ProviderFault(FaultKind.ANSWERED, 500, None)
             case Fault.SAVED_500_DONE:
-                self._carry_out(site, params, key, twist)
+                self._carry_out(site, params, twist)
                 saved.answer = ProviderFault(FaultKind.ANSWERED, 500, None)
             case _:
-                saved.answer = self._carry_out(site, params, key, twist)
+                saved.answer = self._carry_out(site, params, twist)
 
     def answer_of(self, site: str, params: Mapping[str, object], key: str) -> Answer:
         """Return what the provider answers to a request that has arrived."""
@@ -193,15 +188,8 @@ class Bank:
             return ProviderFault(FaultKind.ANSWERED, 409, "idempotency_key_in_use")
         return saved.answer
 
-    def accept_mail(self, to: str, text: str, tags: Mapping[str, str]) -> str:
-        """Accept a mail. Return its id."""
-        mail = Mail(f"mail-{len(self.mails) + 1}", to, text, dict(tags), self.scheduler.now_ms)
-        self.mails.append(mail)
-        self.on_mail(mail)
-        return mail.message_id
-
     def pay_back(
-        self, amount_minor: int, metadata: dict[str, str], twist: Fault | None
+        self, amount_minor: int, metadata: dict[str, str], twist: StrEnum | None
     ) -> RefundTruth:
         """Make a refund."""
         made = RefundTruth(
@@ -209,19 +197,18 @@ class Bank:
             amount_minor=amount_minor,
             status="succeeded",
             metadata=metadata,
-            made_at_ms=self.scheduler.now_ms,
         )
         self.refunds.append(made)
         match twist:
-            case Fault.PENDING_THEN_DONE | Fault.PENDING_THEN_FAILED:
+            case BankFault.PENDING_THEN_DONE | BankFault.PENDING_THEN_FAILED:
                 made.status = "pending"
-                failed = twist is Fault.PENDING_THEN_FAILED
+                failed = twist is BankFault.PENDING_THEN_FAILED
                 self._later(made, "failed" if failed else "succeeded")
-            case Fault.PENDING_FOR_EVER:
+            case BankFault.PENDING_FOR_EVER:
                 made.status = "requires_action"
-            case Fault.FAILS_LATER:
+            case BankFault.FAILS_LATER:
                 self._later(made, "failed")
-        self.on_refund(made)
+        self.refund_made(made)
         self.on_change(ABOUT_CHARGE)
         return made
 
@@ -235,12 +222,6 @@ class Bank:
         self.disputed = True
         self.on_change(ABOUT_CHARGE)
 
-    def by_hand(self, amount_minor: int) -> None:
-        """Let a colleague do what seems to hang, without our mark."""
-        self.turn(SUBSCRIPTION_IDS[0], off=True)
-        if self.refunded_minor + amount_minor <= CHARGED_MINOR:
-            self.pay_back(amount_minor, {}, None)
-
     def _later(self, made: RefundTruth, status: str) -> None:
         def change() -> None:
             made.status = status
@@ -250,9 +231,7 @@ class Bank:
         delay_ms = int(low * (high / low) ** self.rng.random())
         self.scheduler.at(self.scheduler.now_ms + delay_ms, change, outside=True)
 
-    def _carry_out(
-        self, site: str, params: Mapping[str, object], key: str, twist: Fault | None
-    ) -> Answer:
+    def _carry_out(self, site: str, params: Mapping[str, object], twist: StrEnum | None) -> Answer:
         if site == "cancel":
             subscription_id = str(params["id"])
             renewal = Renewal(bool(params["cancel_at_period_end"]), _metadata(params))
@@ -265,12 +244,8 @@ class Bank:
             gone = self.refunded_minor == CHARGED_MINOR
             if gone:
                 return ProviderFault(FaultKind.ANSWERED, 400, "charge_already_refunded")
-            return self._refuse(key, 400, "amount_too_large")
+            return ProviderFault(FaultKind.ANSWERED, 400, "amount_too_large")
         return _refund(self.pay_back(amount_minor, _metadata(params), twist))
-
-    def _refuse(self, key: str, status: int, code: str) -> ProviderFault:
-        self.refused_keys.add(key)
-        return ProviderFault(FaultKind.ANSWERED, status, code)
 
 
 @cache
@@ -284,11 +259,6 @@ def _charge(refunded_minor: int, *, disputed: bool) -> Charge:
         disputed=disputed,
         status="succeeded",
     )
-
-
-@cache
-def _customer(email: str) -> Customer:
-    return Customer(id=CUSTOMER_ID, email=email, name="Zebra Lovelace-Marker")
 
 
 def _subscription(subscription_id: str, renewal: Renewal) -> Subscription:

@@ -14,10 +14,11 @@ from ledger.effect import Effect
 from ledger.event import Event, EventKind
 from ledger.run import RunLedger
 from ledger.store import Change
-from ledger.transitions import EffectState, RunState
-from tests.simulation import settlements, trail
-from tests.simulation.bank import CHARGE_ID, Mail, RefundTruth
+from ledger.transitions import RunState
+from ledger.workflow import WorkflowDefinition
+from tests.simulation import decisions, moves, settlements, trail
 from tests.simulation.ending import check_ending
+from tests.simulation.outside import Mail
 from tests.simulation.readers import Situation, check_readers
 from tests.simulation.told import Told
 
@@ -71,6 +72,15 @@ class Check:
         self.ended: set[str] = set()
         """Runs that were closed or completed once, whatever brought them back since."""
 
+        self.asked: dict[str, WorkflowDefinition] = {}
+        """Approval to the definition of the version that asked for it."""
+
+        self.counters_offered: set[str] = set()
+        """Effects that an operator has offered to take back."""
+
+        self.moved: set[str] = set()
+        """Runs that go on as another version than the one they were opened on."""
+
         self.looked_again: set[str] = set()
         """Runs that an operator had looked up again: what a review was for may be past."""
 
@@ -96,6 +106,8 @@ class Check:
         """Check a change that was just written."""
         known = self.trails[after.run.run_id]
         trail.check_change(self, known, process, before, after, change)
+        if before is not None:
+            moves.check_move(self, process, before, after, change)
         for event in change.events:
             self._event(process, before, after, event, change)
         check_open_run(self, after)
@@ -118,9 +130,11 @@ class Check:
                 self.require("sweep", "a run was swept that is not due", holds=due)
                 process.swept.add(after.run.run_id)
             case EventKind.OPERATOR_ACTED if before is not None:
-                settlements.check_operator(self, process, before, event)
+                decisions.check_operator(self, process, before, event)
             case EventKind.APPROVAL_GRANTED | EventKind.APPROVAL_DECLINED if before is not None:
-                settlements.check_decision(self, process, before, after, event)
+                decisions.check_decision(self, process, before, after, event)
+            case EventKind.APPROVAL_REQUESTED if before is not None:
+                decisions.check_request(self, before, after, event)
             case EventKind.RUN_CLOSED:
                 self.ended.add(after.run.run_id)
             case EventKind.RUN_COMPLETED:
@@ -139,82 +153,49 @@ class Check:
 
     def was_read(self, provider: str, began_ms: int) -> None:
         """Keep in mind that a provider was read completely, and what it showed."""
-        bank = self.world.bank
-        if provider == "stripe_refunds":
-            marks = frozenset(found.mark for found in bank.refunds if found.mark)
-        else:
-            marks = frozenset(
-                mark for found in bank.renewals.values() for mark in found.metadata.values()
-            )
+        marks = self.world.outside.marks(provider)
         self.reads[provider].append(Read(began_ms, self.world.scheduler.now_ms, marks))
 
     def write_begins(
-        self, process: "Process", site: str, params: Mapping[str, object], key: str
+        self,
+        process: "Process",
+        site: str,
+        mark: str,
+        sent: Mapping[str, object],
+        key: str | None = None,
     ) -> None:
-        """Check that a request is what this very process has claimed."""
-        metadata = params["metadata"]
-        assert isinstance(metadata, dict)
-        mark = metadata["effect_id"]
-        effect = self._own_claim(process, site, mark)
-        self.require("claim", "a key that was not claimed", holds=key == effect.idempotency_key)
-        wanted = json.loads(effect.request.body)
-        if site == "cancel":
-            wanted["id"] = wanted.pop("subscription")
-        self.require("claim", "bytes that were not frozen", holds=wanted == dict(params))
+        """Check that a request is what this very process has claimed.
 
-    def mail_begins(self, process: "Process", mark: str, subject: str) -> None:
-        """Check that a mail is claimed and says what is on record."""
-        effect = self._own_claim(process, "mail", mark)
-        wanted = json.loads(effect.request.body)["subject"]
-        self.require("claim", "bytes that were not frozen", holds=wanted == subject)
-
-    def _own_claim(self, process: "Process", site: str, mark: str) -> Effect:
-        read = site in process.has_read
-        self.require("authority", f"{process.name} has not asked the owner", holds=read)
+        ``sent`` is in the terms of the frozen request; ``key`` is None where none is sent.
+        """
+        for owner in (site, *self.world.outside.owners.get(site, ())):
+            asked = owner in process.has_read
+            self.require("authority", f"{process.name} has not asked the owner", holds=asked)
         attempt_id = process.claims.get(mark)
         self.require("claim", f"{process.name} writes without a claim", holds=attempt_id)
-        return process.claimed[mark]
-
-    def refund_made(self, made: RefundTruth) -> None:
-        """Check a refund that the provider has just made."""
-        if made.mark is None:
-            return
-        refunds = self.world.bank.refunds
-        ours = [found for found in refunds if found.mark == made.mark and found.is_live]
-        self.require("money", f"{len(ours)} refunds carry one mark", holds=len(ours) == 1)
-        ledger, effect = self._effect(made.mark)
-        marks = {found.effect_id for found in ledger.effects}
-        paid = [found.amount_minor for found in refunds if found.mark in marks and found.is_live]
-        enough = sum(paid) <= self.world.amount_minor
-        self.require("money", f"{paid} paid back in one run", holds=enough)
-        bound = effect.bound
-        same = bound["amount_minor"] == made.amount_minor and bound["charge_id"] == CHARGE_ID
-        self.require("money", "another amount than was approved", holds=same)
-        refused = effect.state is EffectState.REJECTED
-        self.require("unknown", "called refused, and then carried out", holds=not refused)
+        effect = process.claimed[mark]
+        own = key is None or key == effect.idempotency_key
+        self.require("claim", "a key that was not claimed", holds=own)
+        wanted = json.loads(effect.request.body)
+        self.require("claim", "bytes that were not frozen", holds=wanted == dict(sent))
 
     def mail_accepted(self, mail: Mail) -> None:
         """Check a mail that was just accepted."""
-        ledger, effect = self._effect(mail.mark)
-        marks = {found.effect_id for found in ledger.effects}
-        mails = [found for found in self.world.bank.mails if found.mark in marks]
-        # One receipt for each refund that was proven, and one more each time a person wants it.
-        quoted = {
-            found.bound["refund_id"] for found in ledger.effects if found.operation == "receipt"
-        }
-        allowed = len(quoted) + self.sends_wanted[ledger.run.run_id]
+        ledger, effect = self.effect(mail.mark)
+        of_its_kind = [found for found in ledger.effects if found.operation == effect.operation]
+        marks = {found.effect_id for found in of_its_kind}
+        outside = self.world.outside
+        mails = [found for found in outside.mails if found.mark in marks]
+        # One for each thing that was proven, and one more each time a person wants it.
+        told = {tuple(sorted(found.bound.items())) for found in of_its_kind}
+        allowed = len(told) + self.sends_wanted[ledger.run.run_id]
         self.require("mail", f"{len(mails)} mails", holds=len(mails) <= allowed)
         same = sum(found.mark == mail.mark for found in mails)
         self.require("mail", f"{same} mails of one effect", holds=same == 1)
-        refund = _quoted_refund(ledger, effect)
-        self.require("mail", "a receipt without a confirmed refund", holds=refund)
-        assert refund is not None
-        assert refund.evidence is not None
-        self.require("mail", "another id", holds=refund.evidence.record_id in mail.text)
-        amount = f"USD {self.world.amount_minor // 100}.{self.world.amount_minor % 100:02d}"
-        self.require("mail", "another amount", holds=amount in mail.text)
+        outside.check_mail(self, ledger, effect, mail)
 
-    def _effect(self, effect_id: str) -> tuple[RunLedger, Effect]:
+    def effect(self, effect_id: str) -> tuple[RunLedger, Effect]:
+        """Return the effect with its run. Raises Violation when there is none."""
         found = next((run for run in self.runs() if run.effect(effect_id) is not None), None)
         if found is None:
             self.fail("claim", "a write with the mark of no effect")
@@ -223,14 +204,6 @@ class Check:
     def at_the_end(self) -> None:
         """Check that everything has come to a truthful end."""
         check_ending(self)
-
-
-def _quoted_refund(ledger: RunLedger, receipt: Effect) -> Effect | None:
-    """Return the refund that the receipt quotes, None when it was never confirmed."""
-    for found in ledger.effects:
-        if found.evidence is not None and found.evidence.record_id == receipt.bound["refund_id"]:
-            return found if found.state in trail.WAS_CONFIRMED else None
-    return None
 
 
 def check_open_run(check: Check, ledger: RunLedger) -> None:

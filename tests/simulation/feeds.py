@@ -1,13 +1,11 @@
 """What the providers tell unasked: lost, late, twice, overtaken, and again when nobody took it."""
 
 from collections.abc import Callable
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from events.mail_event import MailEvent, handle_mail_event
-from events.stripe_notice import follow
 from ledger.errors import LedgerError
-from providers.stripe_notice import Reference
-from tests.simulation.bank import Mail
 from tests.simulation.dice import Dice
 from tests.simulation.faults import Fault
 from tests.simulation.mail_news import (
@@ -18,6 +16,7 @@ from tests.simulation.mail_news import (
     SENT,
     MailNews,
 )
+from tests.simulation.outside import Mail
 from tests.simulation.process import Process, ProcessDied
 
 if TYPE_CHECKING:
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
 SOON_MS = (200, 3_000)
 LATE_MS = (60_000, 48 * 3_600_000)
 OVERTAKEN_BY_MS = (1, 60_000)
-# Stripe sends a notice again for up to three days (docs.stripe.com/webhooks). Ours: each time after
-# longer, and five times are enough to see that it does no harm.
-STRIPE_AGAIN_MS = (60_000, 300_000, 1_800_000, 7_200_000, 18_000_000)
 # Lambda repeats an asynchronous invocation that failed twice, after one and two minutes.
 MAIL_AGAIN_MS = (60_000, 120_000)
 
@@ -36,10 +32,10 @@ MAIL_AGAIN_MS = (60_000, 120_000)
 class Mishaps(NamedTuple):
     """What may happen to a message of one feed on its way."""
 
-    lost: Fault
-    twice: Fault
-    late: Fault
-    overtaken: Fault
+    lost: StrEnum
+    twice: StrEnum
+    late: StrEnum
+    overtaken: StrEnum
 
 
 class Feed[T]:
@@ -111,26 +107,14 @@ def _late(rng: Dice) -> int:
     return int(low * (high / low) ** rng.random())
 
 
-class Feeds:
-    """Both feeds of one world; ``changed`` and ``mailed`` are what the providers call."""
+class MailFeed:
+    """What the mail service of one world tells."""
 
     def __init__(self, world: "World") -> None:
-        """Listen to the world's providers."""
+        """Listen to the world's mail service."""
         self._world = world
         self._mails = 0
-        self._stripe = Feed(
-            world,
-            "stripe notice",
-            Mishaps(
-                Fault.PROVIDER_NOTICE_LOST,
-                Fault.PROVIDER_NOTICE_TWICE,
-                Fault.PROVIDER_NOTICE_LATE,
-                Fault.PROVIDER_NOTICE_OVERTAKEN,
-            ),
-            STRIPE_AGAIN_MS,
-            _follow,
-        )
-        self._mail = Feed(
+        self._feed = Feed(
             world,
             "mail event",
             Mishaps(
@@ -143,10 +127,6 @@ class Feeds:
             _hear,
         )
 
-    def changed(self, about: Reference) -> None:
-        """Tell that a record changed, as Stripe does."""
-        self._stripe.tell(about)
-
     def mailed(self, mail: Mail) -> None:
         """Tell that a mail was sent, and later what became of it, as the mail service does."""
         world = self._world
@@ -154,7 +134,7 @@ class Feeds:
         who = f"mailbox{self._mails}"
         rng = Dice(world.seed, who)
         struck = world.plan.pick("mailbox", who, 0, rng)
-        self._mail.tell((mail, SENT))
+        self._feed.tell((mail, SENT))
         if struck not in NEVER_ARRIVES:
             self._later(mail, DELIVERED, rng.within(*DELIVERED_AFTER_MS))
         if struck is not None:
@@ -164,11 +144,7 @@ class Feeds:
     def _later(self, mail: Mail, news: MailNews, delay_ms: int) -> None:
         scheduler = self._world.scheduler
         at_ms = scheduler.now_ms + delay_ms
-        scheduler.at(at_ms, lambda: self._mail.tell((mail, news)), outside=True)
-
-
-def _follow(process: Process, about: Reference) -> None:
-    follow(process.ports, process.nominating, process, about)
+        scheduler.at(at_ms, lambda: self._feed.tell((mail, news)), outside=True)
 
 
 def _hear(process: Process, told: tuple[Mail, MailNews]) -> None:

@@ -1,5 +1,6 @@
 """The ledger's table and the orchestrator as one process reaches them."""
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ledger.errors import LedgerMoved, LedgerUnavailable, RetryLater
@@ -13,6 +14,11 @@ if TYPE_CHECKING:
     from tests.simulation.process import Process
 
 LATE_TOKEN_MS = (1_000, 7_200_000)
+DELIVERED_MS = (1, 2_000)
+DELIVERED_LATE_MS = (60_000, 3_600_000)
+
+type Deliver = Callable[[str, str, int], None]
+"""Hands a message to a worker: the worker's name, the run, and after how long."""
 
 
 class Store:
@@ -62,7 +68,9 @@ class Store:
             case Fault.LEDGER_DOWN:
                 raise LedgerUnavailable("The ledger's index gave no answer.")
             case Fault.DUE_STALE:
-                return DuePage(run_ids=tuple(self._process.world.run_ids), cursor=None)
+                known = self._process.world.run_ids
+                opened = [run_id for run_id in known if self._inner.load(run_id) is not None]
+                return DuePage(run_ids=tuple(opened), cursor=None)
             case Fault.DUE_BLIND:
                 return DuePage(run_ids=(), cursor=None)
         return self._inner.due(shard, now_ms, limit, cursor)
@@ -141,3 +149,34 @@ class Doorbell:
         rung = ring(task_token)
         process.leave(struck)
         return rung
+
+
+class Queue:
+    """A ``ledger.ports.Nominations`` as one process reaches it."""
+
+    def __init__(self, process: "Process", deliver: Deliver) -> None:
+        """Hand messages on to ``deliver``."""
+        self._process = process
+        self._deliver = deliver
+        self.delivers = False
+        """Whether anybody is about to hear of every run that was named."""
+
+    def put(self, run_ids: Sequence[str]) -> int:
+        """Take messages, each of which comes out at least once, sooner or later."""
+        process = self._process
+        struck = process.enter("queue")
+        self.delivers = struck not in (Fault.QUEUE_DOWN, Fault.MESSAGE_LATE, Fault.QUEUE_FULL)
+        if struck is Fault.QUEUE_DOWN:
+            raise RetryLater("The queue gave no answer.")
+        if struck is Fault.QUEUE_FULL:
+            return 0
+        bounds = DELIVERED_LATE_MS if struck is Fault.MESSAGE_LATE else DELIVERED_MS
+        for number, run_id in enumerate(run_ids):
+            name = f"{process.name}.{number}"
+            self._deliver(name, run_id, process.between(bounds))
+            if struck is Fault.MESSAGE_TWICE:
+                self._deliver(f"{name}b", run_id, process.between(DELIVERED_LATE_MS))
+        if struck is Fault.QUEUE_ANSWER_LOST:
+            raise RetryLater("The queue gave no answer.")
+        process.leave(struck)
+        return len(run_ids)

@@ -1,19 +1,22 @@
-"""The released state machine, read once into tables that are fast to walk."""
+"""The released state machines, read once into tables that are fast to walk."""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
+from ledger.workflow import WorkflowDefinition
 from tests.simulation.dice import Dice
-from workflows.cancel_refund.v4.contract import DEFINITION
 
 ROOT = Path(__file__).parents[2]
 COMPARED = re.compile(r"\$states\.input\.next = '(\w+)'")
 WAITS_FOR_TOKEN = "waitForTaskToken"
+
+type StageFunction = Callable[..., object]
 
 
 @dataclass(frozen=True)
@@ -53,18 +56,52 @@ class State:
         return None
 
 
-@cache
-def machine() -> Mapping[str, State]:
-    """Return the states of the released version by name."""
-    read = json.loads((ROOT / DEFINITION.asl_path).read_text())
-    return {name: _state(name, found) for name, found in read["States"].items()}
+class Machine:
+    """The state machine of one version, with the functions of its own stages."""
+
+    def __init__(self, definition: WorkflowDefinition) -> None:
+        """Read the machine; find each stage's function in the version's slice, by its name."""
+        read = json.loads((ROOT / definition.asl_path).read_text())
+        self.definition = definition
+        self.time_limit_ms = int(read["TimeoutSeconds"]) * 1000
+        """How long one execution may last."""
+
+        self.states: Mapping[str, State] = {
+            name: _state(name, found) for name, found in read["States"].items()
+        }
+        self.limits_ms: Mapping[str, int] = {
+            stage.state_name: stage.timeout_seconds * 1000 for stage in definition.stages
+        }
+        """State to how long its function may run."""
+
+        self._stages = {
+            stage.state_name: getattr(
+                import_module(f"{definition.slice_package}.{stage.name}"), stage.name
+            )
+            for stage in definition.stages
+        }
+
+    def stage(self, state: str) -> StageFunction:
+        """Return the function of a stage, acting by this machine's definition."""
+        found: FunctionType = self._stages[state]
+        if found.__globals__["DEFINITION"] is self.definition:
+            return found
+        # The same code over another definition: a released version is never the one to change.
+        return FunctionType(
+            found.__code__, {**found.__globals__, "DEFINITION": self.definition}, found.__name__
+        )
 
 
-@cache
-def time_limit_ms() -> int:
-    """Return how long one execution may last."""
-    read = json.loads((ROOT / DEFINITION.asl_path).read_text())
-    return int(read["TimeoutSeconds"]) * 1000
+_machines: dict[int, Machine] = {}
+"""Id of a definition to its machine, which keeps the definition alive."""
+
+
+def machine(definition: WorkflowDefinition) -> Machine:
+    """Return the machine of a definition, read once."""
+    found = _machines.get(id(definition))
+    if found is None:
+        found = _machines[id(definition)] = Machine(definition)
+    return found
 
 
 def _state(name: str, found: Mapping[str, Any]) -> State:

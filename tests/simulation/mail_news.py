@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from tests.simulation.faults import Fault
 
@@ -41,7 +42,7 @@ AWAY = MailNews(
 COMPLAINED = MailNews("Email Complaint Received", returned=True, after_ms=(60_000, 86_400_000))
 REJECTED = MailNews("Email Rejected", returned=True, after_ms=(1_000, 60_000))
 
-NEWS: Mapping[Fault, MailNews] = {
+NEWS: Mapping[StrEnum, MailNews] = {
     Fault.MAIL_BOUNCES: BOUNCED,
     Fault.MAIL_ANSWERED: AWAY,
     Fault.MAIL_UNWANTED: COMPLAINED,

@@ -2,16 +2,22 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from unittest.mock import patch
 
 from ledger import answer
 from ledger.approval import Approval
 from ledger.contract import ErrorClass, FaultKind
 from ledger.event import EventKind
+from tests.simulation import tampered_archives as archives
 from tests.simulation import tampered_feeds as feeds
+from tests.simulation import tampered_moves as moves
 from tests.simulation import tampered_people as people
 from tests.simulation import tampered_reads as reads
 from tests.simulation import tampered_writes as writes
+from tests.simulation.archives import ArchiveFault
+from tests.simulation.bank import BankFault
+from tests.simulation.deploys import Deploy
 from tests.simulation.faults import Fault
 from tests.simulation.tampering import Change, classified, everywhere, without
 
@@ -25,10 +31,10 @@ class Mutant:
 
     change: Change
     rules: frozenset[str]
-    focus: frozenset[Fault] = frozenset()
+    focus: frozenset[StrEnum] = frozenset()
 
 
-def _mutant(change: Change, rules: str, *focus: Fault) -> Mutant:
+def _mutant(change: Change, rules: str, *focus: StrEnum) -> Mutant:
     return Mutant(change, frozenset(rules.split()), frozenset(focus))
 
 
@@ -93,7 +99,7 @@ MUTANTS: Mapping[str, Mutant] = {
     "believe an old checkpoint": _mutant(
         reads.believe_an_old_checkpoint,
         "claim completed readers",
-        Fault.FAILS_LATER,
+        BankFault.FAILS_LATER,
         Fault.STANDSTILL,
     ),
     "sweep without a claim": _mutant(people.sweep_without_a_claim, "sweep"),
@@ -115,7 +121,7 @@ MUTANTS: Mapping[str, Mutant] = {
         Fault.REFUSED,
     ),
     "believe a notice without looking": _mutant(
-        feeds.believe_a_notice, "confirmed", Fault.PENDING_THEN_DONE
+        feeds.believe_a_notice, "confirmed", BankFault.PENDING_THEN_DONE
     ),
     "contradict without looking": _mutant(feeds.contradict_without_looking, "contradicted"),
     "take a mail event of another effect": _mutant(
@@ -137,4 +143,64 @@ MUTANTS: Mapping[str, Mutant] = {
     "nobody looks after a waiting run": _mutant(people.nobody_looks_after_a_waiting_run, "way"),
     "promise the customer too much": _mutant(people.promise_the_customer_too_much, "readers"),
     "tell the model too much": _mutant(people.tell_the_model_too_much, "readers"),
+    "move a run without an event": _mutant(moves.without_an_event, "move", Deploy.MIGRATES),
+    "move a run while a write is in doubt": _mutant(
+        moves.while_in_doubt, "move", Deploy.MIGRATES, Fault.ANSWER_LOST, Fault.REQUEST_LOST
+    ),
+    "move a run whose version is deployed": _mutant(
+        moves.away_from_what_is_deployed, "move", Fault.KILLED
+    ),
+    "carry a checkpoint without checking it": _mutant(
+        moves.carry_unchecked, "move", Deploy.UNPROVEN
+    ),
+    "lose a proof in a move": _mutant(moves.lose_a_proof, "move", Deploy.MIGRATES),
+    "lose an effect's record in a move": _mutant(
+        moves.plan_an_effect_anew, "move", Deploy.MIGRATES
+    ),
+    "leave the older execution in charge": _mutant(
+        moves.keep_the_execution, "move", Deploy.MIGRATES
+    ),
+    "keep a yes to another consequence": _mutant(
+        moves.keep_a_yes_to_something_else, "approval", Deploy.OTHER_CONSEQUENCE
+    ),
+    "ask anew after every move": _mutant(moves.ask_anew, "approval", Deploy.MIGRATES),
+    "take something back without a yes to it": _mutant(
+        moves.take_back_without_a_yes,
+        "approval counter InvariantBroken",
+        BankFault.PENDING_THEN_FAILED,
+    ),
+    "take something back by an execution": _mutant(
+        moves.take_back_by_itself, "counter", BankFault.PENDING_THEN_FAILED
+    ),
+    "go on after something was taken back": _mutant(
+        moves.go_on_after_all, "counter", BankFault.PENDING_THEN_FAILED
+    ),
+    "call what was taken back done": _mutant(
+        moves.call_it_done, "readers", BankFault.PENDING_THEN_FAILED
+    ),
+    "confirm an archive without its digest": _mutant(
+        archives.confirm_without_the_digest, "confirmed handed", ArchiveFault.ARCHIVE_REPLACED
+    ),
+    "call an archive that is open to all confirmed": _mutant(
+        archives.confirm_while_open,
+        "confirmed",
+        ArchiveFault.BUCKET_OPENED,
+    ),
+    "archive what is not of the project": _mutant(archives.archive_something_else, "archive"),
+    "store over what is there": _mutant(
+        archives.begin_under_another_key, "claim archive InvariantBroken"
+    ),
+    "mail a link before the archive is confirmed": _mutant(
+        archives.link_too_early, "claim mail readers", Fault.READ_NO_ANSWER, Fault.READ_ERROR
+    ),
+    "tell another end of a link": _mutant(archives.tell_another_end, "mail"),
+    "lead to the page of another run": _mutant(archives.lead_elsewhere, "mail"),
+    "mail a link without asking whose the archive is": _mutant(
+        archives.ask_nobody_whose_it_is, "authority"
+    ),
+    "hand out what was replaced": _mutant(
+        archives.hand_out_whatever_is_there, "handed", ArchiveFault.ARCHIVE_REPLACED
+    ),
+    "hand out what has ended": _mutant(archives.hand_out_for_ever, "handed"),
+    "tell a reader that a link has no end": _mutant(archives.tell_no_end, "readers"),
 }

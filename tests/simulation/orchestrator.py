@@ -1,6 +1,7 @@
-"""Executions of the released state machine, task tokens, and notices of bad ends."""
+"""Executions of the released state machines, task tokens, and notices of bad ends."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from ledger.errors import LedgerError
@@ -11,15 +12,9 @@ from ledger.task import Task, WaitingTask
 from reconciler.execution_status import ExecutionDetail, handle_ended
 from tests.simulation.dice import Dice
 from tests.simulation.faults import Fault
-from tests.simulation.machine import State, machine, time_limit_ms
-from tests.simulation.process import Process, ProcessDied
+from tests.simulation.machine import Machine, State
+from tests.simulation.process import FUNCTION_LIMIT_MS, Process, ProcessDied
 from tests.simulation.scheduler import Gate
-from workflows.cancel_refund.v4.cancel_renewal import cancel_renewal
-from workflows.cancel_refund.v4.confirm_account import confirm_account
-from workflows.cancel_refund.v4.contract import DEFINITION
-from workflows.cancel_refund.v4.issue_refund import issue_refund
-from workflows.cancel_refund.v4.request_approval import request_approval
-from workflows.cancel_refund.v4.send_receipt import send_receipt
 from workflows.reconcile import reconcile
 
 if TYPE_CHECKING:
@@ -39,30 +34,18 @@ MAX_VISITS = 1_500
 type Result = Mapping[str, str | int]
 
 
-def invoke(process: Process, state: str, task: Task) -> Result:
+def invoke(process: Process, machine: Machine, state: str, task: Task) -> Result:
     """Return what the function of a state returns."""
     ports = process.ports
     match state:
         case "Resume":
-            return {"next": resume(ports, DEFINITION, task)}
+            return {"next": resume(ports, machine.definition, task)}
         case "Reconcile":
             outcome = reconcile(ports, task)
             where = "Wait" if outcome.standing is Standing.WAIT else "Resume"
             return {"next": where, "wait_seconds": outcome.wait_seconds}
-        case "RequestApproval":
-            assert isinstance(task, WaitingTask)
-            request_approval(ports, process, task)
-        case _:
-            STAGES[state](ports, process, task)
+    machine.stage(state)(ports, process, task)
     return {}
-
-
-STAGES: Mapping[str, Callable[..., None]] = {
-    "ConfirmAccount": confirm_account,
-    "CancelRenewal": cancel_renewal,
-    "IssueRefund": issue_refund,
-    "SendReceipt": send_receipt,
-}
 
 
 class TaskFailed(Exception):
@@ -77,8 +60,11 @@ class TaskFailed(Exception):
 class Execution:
     """One execution; a redrive goes on where it ended."""
 
-    def __init__(self, world: "World", name: str, run_id: str, epoch: int) -> None:
+    def __init__(
+        self, world: "World", machine: Machine, name: str, run_id: str, epoch: int
+    ) -> None:
         """Begin at the machine's first state."""
+        self.machine = machine
         self.name = name
         self.status = "RUNNING"
         self.token = ""
@@ -97,15 +83,17 @@ class Execution:
 
     def live(self) -> None:
         """Run until the end, from wherever it stands. A redrive leaves the life before behind."""
+        if not self._world.orchestrator.has(self.machine):
+            return  # what is deleted is not redriven
         self._lives += 1
         life = self._lives
         self.status = "RUNNING"
-        states = machine()
+        states = self.machine.states
         while self.status == "RUNNING":
             self._visits += 1
             if self._visits > MAX_VISITS:
                 self._world.check.fail("liveness", f"{self.name} goes round in circles")
-            if self._world.scheduler.now_ms - self._started_ms > time_limit_ms():
+            if self._world.scheduler.now_ms - self._started_ms > self.machine.time_limit_ms:
                 self.end("TIMED_OUT")
                 return
             following = self._enter(states[self._state])
@@ -127,7 +115,7 @@ class Execution:
             delay_ms = low + int(self._rng.random() * (high - low))
             self._world.scheduler.spawn(delay_ms, self.live)
 
-    def _pick(self, site: str) -> Fault | None:
+    def _pick(self, site: str) -> StrEnum | None:
         self._calls += 1
         return self._world.plan.pick(site, self.name, self._calls, self._rng)
 
@@ -183,28 +171,33 @@ class Execution:
         task: Task = self._plain
         if state.waits_for_token:
             task = WaitingTask(run_id=self._run_id, epoch=self._epoch, task_token=token)
+        limit_ms = self.machine.limits_ms.get(state.name, FUNCTION_LIMIT_MS)
+        machine = self.machine
+
+        def invoked(process: Process) -> Result:
+            return invoke(process, machine, state.name, task)
+
         gate = Gate(world.scheduler)
         match self._pick("invoke"):
             case Fault.DUPLICATE_INVOCATION:
                 low, high = DUPLICATE_AFTER_MS
                 delay_ms = int(low * (high / low) ** self._rng.random())
-                world.run_process(
-                    "worker", f"{token}+", lambda p: invoke(p, state.name, task), delay_ms=delay_ms
-                )
+                twin = f"{token}+"
+                world.run_process("worker", twin, invoked, delay_ms=delay_ms, limit_ms=limit_ms)
             case Fault.KILLED:
                 low, high = NOTICE_MS
                 delay_ms = int(self._rng.random() * (high - low))
                 tell = self._rng.random() < 0.7
                 at_ms = world.scheduler.now_ms + delay_ms
                 world.scheduler.at(at_ms, lambda: self.end("ABORTED", tell=tell))
-        world.run_process("worker", token, lambda p: invoke(p, state.name, task), gate.open)
+        world.run_process("worker", token, invoked, gate.open, limit_ms=limit_ms)
         if not state.waits_for_token:
-            return _result_of(gate.wait(world.function_limit_ms))
+            return _result_of(gate.wait(limit_ms))
         self.token, self.gate = token, Gate(world.scheduler)
-        failed = gate.wait(world.function_limit_ms)
+        failed = gate.wait(limit_ms)
         if not self.gate.is_open:
             _result_of(failed)
-        rung = self.gate.wait(state.timeout_ms - world.function_limit_ms)
+        rung = self.gate.wait(state.timeout_ms - limit_ms)
         self.token = ""
         if rung is None:
             raise TaskFailed("States.Timeout")
@@ -235,24 +228,41 @@ class Orchestrator:
     def __init__(self, world: "World") -> None:
         """Start with none."""
         self._world = world
+        self.machines: dict[str, Machine] = {}
+        """Version to the state machine that is deployed of it."""
+
         self.executions: dict[str, Execution] = {}
         self._told = 0
 
-    def start(self, _workflow: str, name: str, run_id: str, epoch: int) -> StartOutcome:
+    def has(self, machine: Machine) -> bool:
+        """Return whether the machine is deployed."""
+        return self.machines.get(machine.definition.version) is machine
+
+    def delete(self, version: str, *, tell: bool) -> None:
+        """Delete a machine, with the executions that are under way."""
+        machine = self.machines.pop(version)
+        for execution in self.executions.values():
+            if execution.machine is machine:
+                execution.end("ABORTED", tell=tell)
+
+    def start(self, workflow: str, name: str, run_id: str, epoch: int) -> StartOutcome:
         """Start the named execution unless there is, or was, one of that name."""
+        machine = self.machines.get(workflow)
+        if machine is None:
+            return StartOutcome.NO_SUCH_VERSION
         existing = self.executions.get(name)
         if existing is not None:
             running = existing.status == "RUNNING"
             return StartOutcome.ALREADY_RUNNING if running else StartOutcome.ALREADY_ENDED
-        execution = Execution(self._world, name, run_id, epoch)
+        execution = Execution(self._world, machine, name, run_id, epoch)
         self.executions[name] = execution
         self._world.scheduler.spawn(0, execution.live)
         return StartOutcome.STARTED
 
-    def status(self, _workflow: str, name: str) -> ExecutionStatus:
+    def status(self, workflow: str, name: str) -> ExecutionStatus:
         """Return the execution's status."""
         existing = self.executions.get(name)
-        if existing is None:
+        if existing is None or workflow not in self.machines:
             return ExecutionStatus.NEVER_STARTED
         running = existing.status == "RUNNING"
         return ExecutionStatus.RUNNING if running else ExecutionStatus.ENDED

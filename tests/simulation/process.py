@@ -1,23 +1,17 @@
 """One process: its clock, its randomness, and its ports, each call of which others may precede."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, override
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from ledger.contract import ProviderContract
 from ledger.effect import Effect
 from ledger.ports import Ports
-from ledger.provider import Provider
-from providers import ses_mail, stripe_billing, stripe_refunds
-from providers.ses_mail import SesMail
-from providers.stripe_billing import StripeBilling
-from providers.stripe_customers import StripeCustomers
-from providers.stripe_refunds import StripeRefunds
-from tests.simulation.bank import Mail
+from ledger.workflow import WorkflowDefinition
 from tests.simulation.dice import Dice
 from tests.simulation.faults import Fault
 from tests.simulation.ledger_ports import Doorbell, Executions, Store
 from tests.simulation.mail_news import MailNews
-from tests.simulation.provider_ports import Mailer, Stripe
+from tests.simulation.outside import Mail
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -32,53 +26,13 @@ FROZEN_MS = (5_000, 600_000)
 STANDSTILL_MS = (22 * 3_600_000, 30 * 3_600_000)
 
 
-class RefundsReadAgainOnce(StripeRefunds):
-    """Refunds that are read again a day later; each further time would be the same step again."""
-
-    _ONCE = stripe_refunds.CONTRACT.model_copy(
-        update={"rechecks_after_seconds": stripe_refunds.CONTRACT.rechecks_after_seconds[:1]}
-    )
-
-    @property
-    @override
-    def contract(self) -> ProviderContract:
-        return self._ONCE
+FUNCTION_LIMIT_MS = 60_000
+# Who is given the registry: the API, the sweeper and the listener for ended executions.
+HOLD_VERSIONS = frozenset({"customer", "operator", "sweeper", "notice"})
 
 
 class ProcessDied(BaseException):
     """The process is gone. No handler may keep it alive, so it is no Exception."""
-
-
-class Adapters(Mapping[str, Provider]):
-    """The real provider adapters over one process's ports. Most processes need one or none."""
-
-    _MAKERS: Mapping[str, Callable[["Process", Stripe, StripeCustomers], Provider]] = {
-        stripe_billing.CONTRACT.provider: lambda _, stripe, __: StripeBilling(stripe),
-        stripe_refunds.CONTRACT.provider: lambda _, stripe, __: RefundsReadAgainOnce(stripe),
-        ses_mail.CONTRACT.provider: lambda process, _, directory: SesMail(
-            Mailer(process), directory
-        ),
-    }
-
-    def __init__(self, process: "Process", stripe: Stripe, directory: StripeCustomers) -> None:
-        """Start with none made."""
-        self._from = (process, stripe, directory)
-        self._made: dict[str, Provider] = {}
-
-    def __getitem__(self, name: str) -> Provider:
-        """Return the adapter of a provider."""
-        made = self._made.get(name)
-        if made is None:
-            made = self._made[name] = self._MAKERS[name](*self._from)
-        return made
-
-    def __iter__(self) -> Iterator[str]:
-        """Return the providers' names."""
-        return iter(self._MAKERS)
-
-    def __len__(self) -> int:
-        """Return how many providers there are."""
-        return len(self._MAKERS)
 
 
 class Process:
@@ -87,6 +41,7 @@ class Process:
     def __init__(self, world: "World") -> None:
         """Build the ports; ``begin`` makes a process of it."""
         self.world = world
+        self.joined = world.joined
         self.claims: dict[str, str] = {}
         """Effect id to the attempt that this process has claimed."""
 
@@ -104,22 +59,26 @@ class Process:
         """Providers that this process has looked effects up at."""
 
         self.shown_done: set[str] = set()
-        """Ids of records that a look-up has shown to this process as done."""
+        """Names of records that a look-up has shown to this process as done."""
 
-        stripe = Stripe(self)
-        self.nominating = Stripe(self, nominates=True)
-        directory = StripeCustomers(stripe)
-        self.ports = Ports(
+        self.shown: dict[str, object] = {}
+        """Record id to what it really held when a look-up showed it."""
+
+        directory, providers = world.outside.join(self)
+        self._without_versions = Ports(
             store=Store(self),
             clock=self,
             ids=self,
-            providers=Adapters(self, stripe, directory),
+            providers=providers,
             directory=directory,
             executions=Executions(self),
             doorbell=Doorbell(self),
+            versions=None,
         )
+        self._with_versions = replace(self._without_versions, versions=world.deploys.versions)
+        self.ports = self._with_versions
 
-    def begin(self, kind: str, name: str) -> None:
+    def begin(self, kind: str, name: str, limit_ms: int = FUNCTION_LIMIT_MS) -> None:
         """Start at the present moment with a clock of its own."""
         world = self.world
         self.kind = kind
@@ -128,9 +87,12 @@ class Process:
         limit = world.max_skew_ms
         self.skew_ms = self.rng.within(-limit, limit + 1)
         self.started_ms = world.scheduler.now_ms
+        self.limit_ms = limit_ms
+        self.ports = self._with_versions if kind in HOLD_VERSIONS else self._without_versions
         self.calls = 0
         self.look_up_began_ms = 0
         self.view_version: int | None = None
+        self.acted_by: WorkflowDefinition | None = None
         self.shown_digest = ""
         self.told: tuple[Mail, MailNews] | None = None
         """The mail service's event that this process is about."""
@@ -145,6 +107,7 @@ class Process:
             self.swept,
             self.looked_up,
             self.shown_done,
+            self.shown,
         ):
             known.clear()
 
@@ -159,8 +122,7 @@ class Process:
 
     def remaining_ms(self) -> int:
         """Return how long a function may still run."""
-        limit_ms = self.world.function_limit_ms
-        return self.started_ms + limit_ms - self.world.scheduler.now_ms
+        return self.started_ms + self.limit_ms - self.world.scheduler.now_ms
 
     def between(self, bounds: tuple[int, int]) -> int:
         """Return a random number of milliseconds."""
@@ -171,12 +133,12 @@ class Process:
         low, high = FROZEN_MS
         return int(low * (high / low) ** self.rng.random())
 
-    def pick(self, site: str) -> Fault | None:
+    def pick(self, site: str) -> StrEnum | None:
         """Return the fault that strikes at ``site`` now, mostly None."""
         self.calls += 1
         return self.world.plan.pick(site, self.name, self.calls, self.rng)
 
-    def enter(self, site: str) -> Fault | None:
+    def enter(self, site: str) -> StrEnum | None:
         """Let others go first, then return what strikes this call, if anything does.
 
         Raises ProcessDied when that is the end of this process.
@@ -206,7 +168,7 @@ class Process:
         if self.started_ms < self.world.stood_still_at_ms:
             raise ProcessDied
 
-    def leave(self, struck: Fault | None) -> None:
+    def leave(self, struck: StrEnum | None) -> None:
         """Let what strikes after a call strike. Raises ProcessDied."""
         if struck is Fault.CRASH_AFTER:
             raise ProcessDied

@@ -1,6 +1,7 @@
 """What a simulation came to, for people."""
 
 import platform
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from tests.simulation.summary import Summary
@@ -18,7 +19,7 @@ def one_line(summary: Summary) -> str:
 
 
 def as_markdown(summary: Summary) -> str:
-    """Return the summary as three tables: the counts, how runs ended, and what went wrong."""
+    """Return the summary as tables: counts, how runs of each version ended, what went wrong."""
     tally = summary.tally
     counts = {
         "schedules": f"{tally.seeds:,} (seeds {summary.first:,} to {summary.next_seed - 1:,})",
@@ -33,10 +34,21 @@ def as_markdown(summary: Summary) -> str:
     }
     tables = (
         _table("simulation", "", counts.items()),
-        _table("runs ended", "how many", _counted(tally.outcomes)),
+        *(
+            _table(f"runs of {version} ended", "how many", _counted(ends))
+            for version, ends in sorted(_by_version(tally.outcomes).items())
+        ),
         _table("fault", "how often", _counted(tally.faults)),
     )
     return "\n\n".join("\n".join(table) for table in tables)
+
+
+def _by_version(outcomes: Mapping[str, int]) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for outcome, many in outcomes.items():
+        version, _, end = outcome.partition(": ")
+        found[version][end] += many
+    return found
 
 
 def _counted(counts: Mapping[str, int]) -> list[tuple[str, str]]:

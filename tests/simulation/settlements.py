@@ -1,22 +1,19 @@
-"""Claims, settlements and decisions, each against what really happened outside."""
+"""Claims and settlements, each against what really happened outside."""
 
 from typing import TYPE_CHECKING
 
-from ledger.approval import Approval, ApprovalState
+from ledger.approval import ApprovalState
 from ledger.attempt import AttemptOutcome
-from ledger.authorise import approval_payload
-from ledger.canonical import digest
-from ledger.contract import FaultKind, LookUp
+from ledger.contract import FaultKind
 from ledger.effect import Effect
 from ledger.event import Event, EventKind
-from ledger.offer import RecoveryAction, find_offer
 from ledger.provider import ProviderFault
 from ledger.run import RunLedger
 from ledger.store import Change
 from ledger.transitions import EffectState
 from providers.contracts import CONTRACTS
-from tests.simulation import actors
-from workflows.cancel_refund.v4.contract import DEFINITION
+from tests.simulation.decisions import check_deeds, payload_digest
+from tests.simulation.outside import is_mail
 
 if TYPE_CHECKING:
     from tests.simulation.check import Check
@@ -35,9 +32,12 @@ def check_claim(
     """A claim needs a valid approval, proven requirements, a living key and nobody inside."""
     effect = after.require_effect(event.subject)
     attempt = effect.attempts[-1]
-    operation = DEFINITION.operation(effect.operation)
+    definition = check.world.deploys.known[before.run.workflow]
+    operation = definition.operation(effect.operation)
     if operation.needs_approval:
         _check_grant(check, before, after, effect, event.at_ms)
+        check_deeds(check, before, operation)
+    _check_counter(check, process, before, effect)
     unproven = [name for name in operation.requires if _proven(before, name) is None]
     check.require("claim", f"{unproven} is not proven", holds=not unproven)
     others = [found for found in effect.attempts[:-1] if found.outcome is AttemptOutcome.RUNNING]
@@ -53,11 +53,34 @@ def check_claim(
 
 
 def _proven(ledger: RunLedger, name: str) -> object:
-    """Return what proves a claim now: its effect has to be confirmed still."""
+    """Return what proves a claim now: its effect has to be confirmed still, and to stand."""
     found = next((found for found in ledger.checkpoints if found.name == name), None)
-    if found is None or found.effect_id is None:
+    if found is None or found.withdrawn:
+        return None
+    if found.effect_id is None:
         return found
-    return found if ledger.require_effect(found.effect_id).state is EffectState.CONFIRMED else None
+    holds = ledger.require_effect(found.effect_id).state is EffectState.CONFIRMED
+    return found if holds and not taken_back(ledger, found.effect_id) else None
+
+
+def _check_counter(check: "Check", process: "Process", before: RunLedger, effect: Effect) -> None:
+    """An effect is taken back once, on a yes to that alone, by nobody's execution."""
+    done = [found for found in before.effects if taken_back(before, found.effect_id)]
+    check.require("counter", "a write in a run whose work was taken back", holds=not done)
+    about = effect.compensates
+    if about is None:
+        return
+    sweeps = process.kind == "sweeper"
+    check.require("counter", f"made by a {process.kind}", holds=sweeps)
+    offered = about in check.counters_offered
+    check.require("counter", "nobody has offered it", holds=offered)
+    state = before.require_effect(about).state
+    check.require("counter", f"of what is {state}", holds=state is EffectState.CONFIRMED)
+    others = [found for found in before.unsettled_effects() if found.effect_id != effect.effect_id]
+    check.require("counter", "while another effect is unsettled", holds=not others)
+    newest = max(before.approvals, key=lambda found: found.requested_at_ms)
+    alone = newest.compensates == about and set(newest.payload) == {effect.operation}
+    check.require("counter", "without a yes to that alone", holds=alone)
 
 
 def _check_grant(
@@ -73,7 +96,7 @@ def _check_grant(
     check.require("approval", "expired", holds=now_ms < newest.expires_at_ms)
     same = newest.payload[effect.operation] == effect.bound
     check.require("approval", "for something else", holds=same)
-    shown = _payload_digest(newest)
+    shown = payload_digest(newest)
     check.require("approval", "its digest is another", holds=newest.digest == shown)
     by = (newest.requested_at_ms, newest.approval_id)
     later = [found for found in before.approvals if (found.requested_at_ms, found.approval_id) > by]
@@ -113,7 +136,7 @@ def check_settled(
     match event.kind:
         case EventKind.EFFECT_CONFIRMED:
             _check_confirmed(check, process, effect, change)
-        case EventKind.EFFECT_CONTRADICTED if effect.operation == "receipt":
+        case EventKind.EFFECT_CONTRADICTED if is_mail(effect):
             check.told.check_taken_back(process, effect)
         case EventKind.EFFECT_CONTRADICTED:
             answered = effect.effect_id in process.words
@@ -156,39 +179,34 @@ def _check_holder(
 
 
 def _check_confirmed(check: "Check", process: "Process", effect: Effect, change: Change) -> None:
-    bank, evidence = check.world.bank, effect.evidence
+    outside, evidence = check.world.outside, effect.evidence
     assert evidence is not None
+    mail = is_mail(effect)
     if any(found.kind is EventKind.OPERATOR_ACTED for found in change.events):
-        mail = CONTRACTS[effect.provider].look_up is LookUp.NONE
         check.require("confirmed", "a person's word about a look-up", holds=mail)
         check.attested.add(effect.effect_id)
         return
     # From now on it is the provider's word, and no longer a person's.
     check.attested.discard(effect.effect_id)
     record_id = evidence.record_id
-    match effect.operation:
-        case "refund":
-            marks = {found.record_id: found.mark for found in bank.refunds}
-            ours = marks.get(record_id) == effect.effect_id
-            read = record_id in process.shown_done
-        case "cancel_renewal":
-            renewal = bank.renewals[str(effect.bound["subscription_id"])]
-            ours = renewal.metadata.get("effect_id") == effect.effect_id
-            read = record_id in process.shown_done
-        case _:
-            ours = any(
-                found.message_id == record_id and found.mark == effect.effect_id
-                for found in bank.mails
-            )
-            read = record_id in check.told.mails
+    if mail:
+        ours = any(
+            found.message_id == record_id and found.mark == effect.effect_id
+            for found in outside.mails
+        )
+        read = record_id in check.told.mails
+    else:
+        ours = outside.is_ours(effect, record_id)
+        read = outside.name_of(effect, record_id) in process.shown_done
     check.require("confirmed", f"{record_id} is not ours", holds=ours)
     check.require("confirmed", f"{record_id} was not read back", holds=read)
     differs = [n for n, wanted in effect.bound.items() if evidence.fields.get(n) != wanted]
     check.require("confirmed", f"differs in {differs}", holds=not differs)
+    outside.check_read_back(check, process, effect)
 
 
 def _check_rejected(check: "Check", process: "Process", effect: Effect) -> None:
-    bank = check.world.bank
+    outside = check.world.outside
     word = process.words.get(effect.effect_id)
     refused = (
         isinstance(word, ProviderFault)
@@ -197,13 +215,14 @@ def _check_rejected(check: "Check", process: "Process", effect: Effect) -> None:
         and word.code not in NOT_A_NO
     )
     evidence = effect.evidence
-    failed = evidence is not None and evidence.record_id in bank.shown_failed
+    shown = evidence and outside.name_of(effect, evidence.record_id) in outside.shown_failed
+    failed = bool(shown)
     check.require("unknown", "nobody refused it", holds=refused or failed)
     if not failed:
         unresolved = [found for found in effect.attempts[:-1] if found.outcome in UNRESOLVED]
         check.require("unknown", "an earlier attempt is in doubt", holds=not unresolved)
-    live = [found for found in bank.refunds if found.mark == effect.effect_id and found.is_live]
-    check.require("unknown", "called refused, and it exists", holds=not live)
+    lives = outside.lives(effect)
+    check.require("unknown", "called refused, and it exists", holds=not lives)
 
 
 def _check_absent(check: "Check", effect: Effect) -> None:
@@ -223,58 +242,21 @@ def _check_absent(check: "Check", effect: Effect) -> None:
     check.require("absence", f"{apart_ms} ms apart", holds=apart_ms >= wanted_ms)
 
 
-def check_operator(check: "Check", process: "Process", before: RunLedger, event: Event) -> None:
-    """An operator's action is one that was allowed, on the view it was chosen on."""
-    same = process.view_version == before.run.sequence
-    check.require("operator", "acted on another view than was seen", holds=same)
-    action = RecoveryAction(str(event.details["action"]))
-    run_id = before.run.run_id
-    if action is RecoveryAction.RECONCILE:
-        check.looked_again.add(run_id)
-    about = str(event.details["effect_id"]) or None
-    offer = find_offer(actors.current_offers(before, event.at_ms), action, about)
-    check.require("operator", f"{action} is not allowed", holds=offer and offer.allowed)
-    if action is RecoveryAction.SEND_AGAIN:
-        check.sends_wanted[run_id] += 1
-
-
-def check_decision(
-    check: "Check", process: "Process", before: RunLedger, after: RunLedger, event: Event
-) -> None:
-    """A decision is about what was shown, in time, on a request that was open."""
-    decided = [
-        found
-        for found in after.approvals
-        if found != before.approval(found.approval_id) and found.state is not ApprovalState.PENDING
-    ]
-    check.require("approval", "several decisions at once", holds=len(decided) == 1)
-    approval = decided[0]
-    asked = before.approval(approval.approval_id)
-    pending = asked is not None and asked.state is ApprovalState.PENDING
-    check.require("approval", "decided twice", holds=pending)
-    check.require("approval", "too late", holds=event.at_ms < approval.expires_at_ms)
-    shown = process.shown_digest == _payload_digest(approval)
-    check.require("approval", "something else was shown", holds=shown)
-    wanted = approval_payload(DEFINITION, before)
-    same = all(
-        approval.payload[name] == wanted.get(name, approval.payload[name])
-        for name in approval.payload
-    )
-    check.require("approval", "asked for something else", holds=same)
-
-
-def _payload_digest(approval: Approval) -> str:
-    return digest({"workflow": approval.workflow, "payload": approval.payload})
-
-
 def check_completed(check: "Check", after: RunLedger) -> None:
     """A completed run has every checkpoint, and the outside shows what they claim."""
-    missing = [
-        found.checkpoint for found in DEFINITION.stages if _proven(after, found.checkpoint) is None
-    ]
+    stages = check.world.deploys.known[after.run.workflow].stages
+    missing = [found.checkpoint for found in stages if _proven(after, found.checkpoint) is None]
     check.require("completed", f"without {missing}", holds=not missing)
     for effect in after.effects:
-        if effect.operation == "receipt" and effect.state is EffectState.CONFIRMED:
-            mailed = any(found.mark == effect.effect_id for found in check.world.bank.mails)
+        if is_mail(effect) and effect.state is EffectState.CONFIRMED:
+            mailed = check.world.outside.was_mailed(effect.effect_id)
             attested = effect.effect_id in check.attested
-            check.require("completed", "without a receipt", holds=mailed or attested)
+            check.require("completed", f"without {effect.operation}", holds=mailed or attested)
+
+
+def taken_back(ledger: RunLedger, effect_id: str) -> bool:
+    """Return whether a confirmed counter-effect has taken the effect back."""
+    return any(
+        found.compensates == effect_id and found.state is EffectState.CONFIRMED
+        for found in ledger.effects
+    )

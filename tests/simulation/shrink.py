@@ -2,9 +2,9 @@
 
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import StrEnum
 
 from tests.simulation.check import Violation
-from tests.simulation.faults import Fault
 from tests.simulation.world import World
 
 MAX_RERUNS = 300  # a second or two; a trace with one fault too many is still a good trace
@@ -23,7 +23,7 @@ class Failure:
 def failure_of(
     seed: int,
     dropped: frozenset[str] = frozenset(),
-    focus: frozenset[Fault] = frozenset(),
+    focus: frozenset[StrEnum] = frozenset(),
     *,
     traced: bool = True,
 ) -> Failure | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ledger.run import RunLedger
 from tests.simulation.check import Violation
 from tests.simulation.ending import outcome_of
 from tests.simulation.machine import ROOT
@@ -26,6 +27,8 @@ class Tally:
     cpu_seconds: float = 0.0
     faults: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[str] = field(default_factory=Counter)
+    """Workflow version and kind of end to how many runs ended so."""
+
     violated: Counter[str] = field(default_factory=Counter)
     """Rule to how many seeds broke it."""
 
@@ -41,8 +44,9 @@ class Tally:
             self.violated[violation.rule] += 1
             self._list({seed: str(violation)})
         else:
-            ends = [outcome_of(ledger) for ledger in world.check.runs()]
-            self.outcomes.update(ends or ["never opened"])
+            ends = [_end_of(world, ledger) for ledger in world.check.runs()]
+            never = f"{world.scenario.definition.version}: never opened"
+            self.outcomes.update(ends or [never])
         self.seeds += 1
         self.steps += world.steps
         self.faults.update(kind.value for _, kind in world.plan.injected)
@@ -65,6 +69,12 @@ class Tally:
     def seeds_per_core_second(self) -> float:
         """Return how many seeds a processor plays in a second."""
         return self.seeds / max(self.cpu_seconds, 0.001)
+
+
+def _end_of(world: World, ledger: RunLedger) -> str:
+    opened, now = world.scenario.definition.version, ledger.run.workflow
+    version = opened if now == opened else f"{opened} as {now}"
+    return f"{version}: {outcome_of(world.check, ledger)}"
 
 
 @dataclass

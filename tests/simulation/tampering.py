@@ -14,7 +14,7 @@ from ledger.event import EventKind
 type Change = Callable[[], AbstractContextManager[object]]
 
 # Where names of the engine are imported to; a change replaces a name everywhere.
-WATCHED = ("ledger.", "reconciler.", "events.", "workflows.", "tests.simulation.")
+WATCHED = ("ledger.", "reconciler.", "events.", "workflows.", "providers.", "tests.simulation.")
 
 
 @contextmanager

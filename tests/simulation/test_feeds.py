@@ -102,9 +102,9 @@ def test_half_of_the_seeds_hear_both_feeds_and_the_others_neither(
     kinds = set[str]()
     begin = Process.begin
 
-    def noted(process: Process, kind: str, name: str) -> None:
+    def noted(process: Process, kind: str, name: str, limit_ms: int) -> None:
         kinds.add(kind)
-        begin(process, kind, name)
+        begin(process, kind, name, limit_ms)
 
     monkeypatch.setattr(Process, "begin", noted)
     listening = Counter[bool]()

@@ -7,11 +7,14 @@ import pytest
 
 from tests.simulation import quiet
 from tests.simulation.check import Violation
-from tests.simulation.faults import PLACES, SITES, Fault
+from tests.simulation.deploys import Deploy
+from tests.simulation.faults import Fault, kinds_at
 from tests.simulation.machine import machine
+from tests.simulation.scenarios import Scenario, all_kinds, scenario_of, scenarios
 from tests.simulation.shrink import failure_of, shrink
 from tests.simulation.summary import Tally
 from tests.simulation.world import World
+from workflows.registry import REGISTRY
 
 FIRST_SEED = 1
 BLOCKS = 40
@@ -30,7 +33,17 @@ def test_no_schedule_violates_an_invariant(block: int) -> None:
     for seed in range(FIRST_SEED + block * BLOCK_SEEDS, FIRST_SEED + (block + 1) * BLOCK_SEEDS):
         tally.run(seed)
     assert not tally.violations, f"python -m tests.simulation --replay {min(tally.violations)}"
-    assert tally.outcomes["completed"] > BLOCK_SEEDS // 2, "too few schedules get anywhere"
+    completed = sum(many for end, many in tally.outcomes.items() if end.endswith(": completed"))
+    assert completed > BLOCK_SEEDS // 2, "too few schedules get anywhere"
+
+
+def test_every_registered_version_is_played_as_often_as_its_share_says() -> None:
+    seeds = 4_000
+    played = Counter(scenario_of(seed).definition.version for seed in range(1, seeds))
+    assert set(played) == set(REGISTRY)
+    whole = sum(one.share for one in scenarios().values())
+    for version, one in scenarios().items():
+        assert played[version] == pytest.approx(seeds * one.share / whole, rel=0.15)
 
 
 @pytest.mark.parametrize("seed", range(1, 60, 7))
@@ -46,21 +59,29 @@ def test_a_seed_replays_exactly_whatever_keeps_the_records(seed: int) -> None:
 
 def test_every_kind_of_fault_strikes_and_every_kind_of_end_is_reached() -> None:
     tally = Tally()
+    kinds = (*all_kinds(), *Deploy)
     # The rarest kind strikes about once in as many seeds as are played at least.
-    for seed in range(1, 8_001):
+    for seed in range(1, 16_001):
         tally.run(seed)
-        if seed >= 2_000 and len(tally.faults) == len(Fault):
+        if seed >= 2_000 and len(tally.faults) == len(kinds):
             break
-    never = [kind for kind in Fault if not tally.faults[kind.value]]
+    never = [kind for kind in kinds if not tally.faults[kind.value]]
     assert not never, f"never injected: {never}"
-    assert {"completed", "closed"} <= set(tally.outcomes)
-    reviews = [kind for kind in tally.outcomes if kind.startswith("review")]
-    assert len(reviews) >= 8, f"few kinds of review: {reviews}"
+    for version in scenarios():
+        ends = {end.partition(": ")[2] for end in tally.outcomes if end.startswith(version)}
+        assert {"completed", "closed"} <= ends
+        reviews = [end for end in ends if end.startswith("review")]
+        assert len(reviews) >= 8, f"{version}: few kinds of review: {reviews}"
 
 
-def test_every_fault_has_a_site_and_every_site_a_place_where_it_may_be_frequent() -> None:
-    assert {kind for _, kinds in SITES.values() for kind in kinds} == set(Fault)
-    assert {site for place in PLACES for site in place} == set(SITES)
+@pytest.mark.parametrize("scenario", scenarios().values(), ids=scenarios())
+def test_every_site_has_a_place_where_it_may_be_frequent(scenario: Scenario) -> None:
+    assert {site for place in scenario.places for site in place} == set(scenario.sites)
+
+
+def test_whatever_may_strike_any_workflow_strikes_some() -> None:
+    kinds = {kind for one in scenarios().values() for kind in kinds_at(one.sites)}
+    assert set(Fault) <= kinds
 
 
 def test_a_fault_that_is_left_out_is_not_injected_and_the_rest_of_that_process_is() -> None:
@@ -79,13 +100,14 @@ def _injected(seed: int) -> list[str]:
 
 def test_a_seed_without_faults_completes() -> None:
     names = Counter[str]()
-    for seed in range(1, 40):
+    for seed in range(1, 120):
         if not _injected(seed):
             world = World(seed)
             world.run()
-            names.update(str(ledger.run.state) for ledger in world.check.runs())
-    assert names["completed"] > 0
-    assert set(names) == {"completed"}
+            states = {str(ledger.run.state) for ledger in world.check.runs()}
+            assert states == {"completed"}, seed
+            names[world.scenario.definition.version] += 1
+    assert set(names) == set(scenarios())
 
 
 def test_a_failing_seed_is_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,8 +139,9 @@ def _injected_until_it_fails(seed: int, dropped: frozenset[str] = frozenset()) -
     return [name for name, _ in world.plan.injected]
 
 
-def test_the_tables_of_the_state_machine_leave_nothing_out() -> None:
-    states = machine()
+@pytest.mark.parametrize("scenario", scenarios().values(), ids=scenarios())
+def test_the_tables_of_a_state_machine_leave_nothing_out(scenario: Scenario) -> None:
+    states = machine(scenario.definition).states
     assert {state.kind for state in states.values()} == {
         "Task",
         "Choice",

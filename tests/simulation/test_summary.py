@@ -81,10 +81,16 @@ def test_a_summary_is_told_as_tables(tmp_path: Path, capsys: pytest.CaptureFixtu
     rate = kept.tally.seeds_per_core_second
     assert int(told["schedules per core second"]) == pytest.approx(rate, abs=1)
     assert platform.python_version() in told["Python"]
-    counted = kept.tally.faults + kept.tally.outcomes
-    assert {name: told[name] for name in counted} == {
-        name: str(many) for name, many in counted.items()
+    faults = kept.tally.faults
+    assert {name: told[name] for name in faults} == {
+        name: str(many) for name, many in faults.items()
     }
+    for outcome, many in kept.tally.outcomes.items():
+        version, _, end = outcome.partition(": ")
+        (table,) = [
+            part for part in shown.split("\n\n") if part.startswith(f"| runs of {version} ")
+        ]
+        assert f"| {end} | {many} |" in table.splitlines()
 
 
 def test_tallies_add_up_whatever_their_order() -> None:

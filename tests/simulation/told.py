@@ -6,8 +6,8 @@ from ledger.effect import ATTESTED, Effect
 from ledger.provider import ProviderFault
 from ledger.run import RunLedger
 from ledger.transitions import EffectState
-from tests.simulation.bank import Mail
 from tests.simulation.mail_news import MailNews
+from tests.simulation.outside import Mail
 
 if TYPE_CHECKING:
     from tests.simulation.check import Check

@@ -69,7 +69,7 @@ def _check_events(check: "Check", known: Trail, after: RunLedger, change: Change
             check.fail("trail", "a gap")
         if not event.reason or not event.actor.kind:
             check.fail("trail", "no reason")
-        if event.kind is EventKind.CHECKPOINT_REACHED:
+        if event.kind in (EventKind.CHECKPOINT_REACHED, EventKind.CHECKPOINT_WITHDRAWN):
             told.add(event.subject)
         if event.state and event.kind is not EventKind.OPERATOR_ACTED:
             _check_subject(check, known, after, event)
@@ -103,7 +103,10 @@ def _check_owner(check: "Check", before: RunLedger, change: Change, process: "Pr
     owner = before.run.execution_name
     if before.run.is_open and all(found.actor.actor_id == owner for found in fenced):
         return
-    late = RECONCILES in process.name or any(f.kind in LATE_KINDS for f in change.events)
+    learned = any(f.kind in LATE_KINDS for f in change.events)
+    # What a read showed beside our own record moves nothing.
+    remarks = all(f.kind is EventKind.REMARK_NOTED for f in change.events)
+    late = RECONCILES in process.name or learned or remarks
     if not late:
         event = next((f for f in fenced if f.actor.actor_id != owner), fenced[0])
         what = f"{event.kind} of {process.name} by {event.actor.actor_id}"

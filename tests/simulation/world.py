@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Callable
+from enum import StrEnum
 
 from adapters.due_shards import due_shard
 from adapters.memory_store import MemoryStore
@@ -12,23 +13,29 @@ from ledger.idempotency import run_id_for
 from ledger.run import Run
 from ledger.store import Change, LedgerStore
 from ledger.transitions import RunState
-from reconciler.sweeper import sweep
+from reconciler.reconcile_worker import look_after
+from reconciler.sweeper import nominate
 from tests.simulation import actors
-from tests.simulation.bank import CHARGE_ID, CUSTOMER_ID, SUBSCRIPTION_IDS, Bank, Mail
 from tests.simulation.check import Check
+from tests.simulation.deploys import Deploys
 from tests.simulation.dice import Dice, world_dice
 from tests.simulation.faults import Fault, Plan
-from tests.simulation.feeds import Feeds
+from tests.simulation.feeds import MailFeed
+from tests.simulation.ledger_ports import Queue
 from tests.simulation.orchestrator import DIED, Orchestrator, error_name
-from tests.simulation.process import Process, ProcessDied
+from tests.simulation.outside import Mail
+from tests.simulation.process import FUNCTION_LIMIT_MS, Process, ProcessDied
+from tests.simulation.scenarios import scenario_of
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.store import SharedStore
 
 START_MS = 1_767_225_600_000  # 2026-01-01 00:00 UTC
-FUNCTION_LIMIT_MS = 60_000
 MAX_SKEW_MS = 5_000
 TICK_MS = 60_000
 MAX_STEPS = 8_000  # port calls; a world that is not quiet by then never will be
+# A message whose worker died is seen again, and given up after a few times: its run is still due.
+MAX_RECEIVED = 3
+VISIBLE_AGAIN_MS = 360_000
 IDLE_LOOKS = 3  # a run that waits for a person is looked at now and then; more changes nothing
 MEMORY_STORE_EVERY = 64  # seeds; the others share their frozen records
 MAX_OPERATORS = 6
@@ -48,7 +55,7 @@ class World:
         self,
         seed: int,
         dropped: frozenset[str] = frozenset(),
-        focus: frozenset[Fault] = frozenset(),
+        focus: frozenset[StrEnum] = frozenset(),
         *,
         traced: bool = False,
         copies: bool | None = None,
@@ -62,34 +69,36 @@ class World:
         self.trace: list[str] | None = [] if traced else None
         self.scheduler = Scheduler(START_MS)
         rng = world_dice(seed)
-        self.plan = Plan(rng, dropped, focus)
+        self.scenario = scenario_of(seed)
+        sites, places, rare = self.scenario.sites, self.scenario.places, self.scenario.rare
+        self.plan = Plan(rng, sites, places, rare, dropped, focus)
         self.max_skew_ms = rng.choice((0, MAX_SKEW_MS))
-        self.amount_minor = rng.choice((3_000, 7_900, 10_000))
         self.operators_left = rng.randrange(MAX_OPERATORS + 1)
-        self.function_limit_ms = FUNCTION_LIMIT_MS
         self.stood_still_at_ms = 0
         """Processes that began before this moment are gone."""
 
         self._spare: list[Process] = []
         """Ended processes, whose ports take longer to build than most of them live."""
 
+        self.joined = 0
+        """How often what processes are joined to has changed."""
+
         self.ids = 0
         self.steps = 0
         copies = seed % MEMORY_STORE_EVERY == 0 if copies is None else copies
         self.store: LedgerStore = MemoryStore() if copies else SharedStore()
-        self.bank = Bank(self.scheduler, Dice(seed, "bank"))
         self.check = Check(self)
-        self.bank.on_refund = self.check.refund_made
-        self.bank.on_mail = self.check.mail_accepted
         self.orchestrator = Orchestrator(self)
+        self.deploys = Deploys(self, self.scenario, focus)
+        self.outside = self.scenario.outside(self)
         runs = 2 if rng.random() < SHARE_OF_TWO_RUNS else 1
-        if runs > 1:
-            self.amount_minor = 3_000  # two honest equal refunds of one charge
+        self.outside.share_among(runs)
         self.listens = rng.random() < SHARE_WITH_FEEDS
         """Whether the providers' notices and events reach us."""
 
         if self.listens:
-            self._listen(Feeds(self))
+            self._listen(MailFeed(self))
+            self.outside.listen()
         self.openings = [self._opening(number) for number in range(runs)]
         self.run_ids = [
             run_id_for(TENANT_ID, actors.CUSTOMER.actor_id, opening.caller_key)
@@ -112,7 +121,7 @@ class World:
         try:
             self._until_quiet()
             self.plan.calm()
-            self.bank.reads_down_until_ms.clear()
+            self.outside.reads_down_until_ms.clear()
             self._looks.clear()
             self._plan_tick()
             self._until_quiet()
@@ -120,15 +129,14 @@ class World:
         finally:
             self.scheduler.close()
 
-    def _listen(self, feeds: Feeds) -> None:
-        """Let the providers tell of what happens there."""
+    def _listen(self, feed: MailFeed) -> None:
+        """Let the mail service tell of what becomes of a mail."""
 
         def mailed(mail: Mail) -> None:
             self.check.mail_accepted(mail)
-            feeds.mailed(mail)
+            feed.mailed(mail)
 
-        self.bank.on_change = feeds.changed
-        self.bank.on_mail = mailed
+        self.outside.on_mail = mailed
 
     def _until_quiet(self) -> None:
         while self.scheduler.step():
@@ -146,13 +154,8 @@ class World:
             tenant_id=TENANT_ID,
             actor=actors.CUSTOMER,
             caller_key=f"key-{number}",
-            request={
-                "customer_id": CUSTOMER_ID,
-                "subscription_id": SUBSCRIPTION_IDS[number],
-                "charge_id": CHARGE_ID,
-                "amount_minor": self.amount_minor,
-                "currency": "USD",
-            },
+            request=self.outside.request(number),
+            workflow=self.scenario.definition.name,
         )
 
     # What processes are made of.
@@ -164,12 +167,13 @@ class World:
         act: Callable[[Process], object],
         ended: Callable[[object], object] | None = None,
         delay_ms: int = 0,
+        limit_ms: int = FUNCTION_LIMIT_MS,
     ) -> None:
         """Let a process act; ``ended`` hears its result, or the name of its error."""
 
         def body() -> None:
             process = self._spare.pop() if self._spare else Process(self)
-            process.begin(kind, name)
+            process.begin(kind, name, limit_ms)
             try:
                 outcome = act(process)
             except ProcessDied:
@@ -186,11 +190,17 @@ class World:
                 self.check.fail("foreign error", f"{kind}: {text}")
             finally:
                 process.end()
-                self._spare.append(process)
+                if process.joined == self.joined:
+                    self._spare.append(process)
             if ended is not None:
                 ended(outcome)
 
         self.scheduler.spawn(delay_ms, body)
+
+    def forget_spare_processes(self) -> None:
+        """Let processes that begin from now on be joined anew, as after a deploy."""
+        self.joined += 1
+        self._spare.clear()
 
     def stand_still(self, duration_ms: int) -> None:
         """Let a day pass in which nothing of ours runs, as in an outage of the region."""
@@ -203,7 +213,7 @@ class World:
         if self.steps > MAX_STEPS:
             self.check.fail("liveness", f"not quiet after {MAX_STEPS} calls")
 
-    def note(self, text: str, struck: Fault | None) -> None:
+    def note(self, text: str, struck: StrEnum | None) -> None:
         """Write a line of the trace."""
         if self.trace is not None:
             at = (self.scheduler.now_ms - START_MS) / 1000
@@ -227,6 +237,7 @@ class World:
                 )
         self._heads[run_id] = after.run
         self.check.committed(process, before, after, change)
+        self.deploys.committed()
         kinds = {event.kind for event in change.events}
         if not kinds <= LOOKED_ONLY:
             self._looks[run_id] = 0
@@ -273,7 +284,27 @@ class World:
             self._sweep(f"{name}b", int(rng.random() * 2_000))
 
     def _sweep(self, name: str, delay_ms: int) -> None:
-        def ended(_: object) -> None:
+        """Name what is due to the queue, whose messages others look after."""
+
+        def body(process: Process) -> None:
+            queue = Queue(process, self._look_after)
+            try:
+                nominate(process.ports.store, process, queue, process)
+            finally:
+                if not queue.delivers:
+                    self._plan_tick()
+
+        self.run_process("tick", name, body, delay_ms=delay_ms)
+
+    def _look_after(self, name: str, run_id: str, delay_ms: int, received: int = 1) -> None:
+        """Have a worker take a message, and again when it dies over it."""
+
+        def ended(outcome: object) -> None:
+            if outcome == DIED and received < MAX_RECEIVED:
+                self._look_after(f"{name}r", run_id, VISIBLE_AGAIN_MS, received + 1)
             self._plan_tick()
 
-        self.run_process("sweeper", name, lambda p: sweep(p.ports, p), ended, delay_ms=delay_ms)
+        def body(process: Process) -> None:
+            look_after(process.ports, process, run_id)
+
+        self.run_process("sweeper", name, body, ended, delay_ms=delay_ms)

@@ -36,6 +36,7 @@ function card(effect, exponents, nowMs) {
       element("h3", {}, shown(effect.label), effect.over && " (another one counts in its place)"),
       effectState(effect.state),
       effect.overdue && element("span", { class: "tag" }, "overdue"),
+      effect.undone && element("span", { class: "tag" }, "taken back since"),
     ),
     facts(
       ["Provider's record", effect.attested ? "none: an operator's word" : effect.record_id && record(effect.record_id)],

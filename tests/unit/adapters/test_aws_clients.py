@@ -15,6 +15,7 @@ from adapters.aws_clients import (
     READ_TIMEOUT_SECONDS,
     dynamodb_client,
     secrets_client,
+    sqs_client,
     step_functions_client,
 )
 from adapters.aws_faults import Fault
@@ -83,6 +84,11 @@ def test_given_a_server_error_when_called_then_the_client_does_not_send_again(
         pytest.param(
             secrets_client, lambda client: client.get_secret_value(SecretId="s"), id="secrets"
         ),
+        pytest.param(
+            sqs_client,
+            lambda client: client.send_message_batch(QueueUrl="https://q.invalid", Entries=[]),
+            id="queue",
+        ),
     ],
 )
 def test_given_a_server_error_when_a_safe_call_is_made_then_it_is_repeated_once(
@@ -93,7 +99,12 @@ def test_given_a_server_error_when_a_safe_call_is_made_then_it_is_repeated_once(
 
 
 def test_given_any_client_when_made_then_its_timeouts_are_short() -> None:
-    clients: list[Any] = [dynamodb_client(), step_functions_client(), secrets_client()]
+    clients: list[Any] = [
+        dynamodb_client(),
+        step_functions_client(),
+        secrets_client(),
+        sqs_client(),
+    ]
 
     for client in clients:
         assert client.meta.config.connect_timeout == CONNECT_TIMEOUT_SECONDS

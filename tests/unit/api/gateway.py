@@ -23,7 +23,9 @@ from ledger.ports import Ports
 from ledger.store import Change
 from tests.recovery.customer import CALLER_KEY, TENANT_ID
 from tests.recovery.logs import log_into
-from tests.recovery.world import WANTED, World
+from tests.recovery.scenarios.cancel_refund import WANTED
+from tests.recovery.world import World
+from workflows.registry import CURRENT
 
 # Those of the world's own customer, who goes on with what was asked here.
 KEY = CALLER_KEY
@@ -41,7 +43,10 @@ STRANGER = {
     "custom:tenant_id": "tenant-2",
     "cognito:groups": "[operators agents]",
 }
-WISH: Mapping[str, Any] = {"workflow": "cancel-refund@4", "request": dict(WANTED)}
+WISH: Mapping[str, Any] = {
+    "workflow": CURRENT["cancel-refund"].version,
+    "request": dict(WANTED),
+}
 
 
 class Answer:
@@ -72,7 +77,8 @@ class Gateway:
         self.world = World()
         self._log = StringIO()
         self.joined: Callable[[], Ports] = lambda: self.world.outside.join(self.world.orchestrator)
-        monkeypatch.setattr(api.door, "ports", lambda: self.joined())
+        for name in ("ports", "ports_for_a_person"):
+            monkeypatch.setattr(api.door, name, lambda: self.joined())
 
     def break_store(self) -> None:
         """Let the ledger's table take no more writes, and say nothing about it."""

@@ -14,6 +14,7 @@ SIGN_IN_URL = "https://sign-in.example"
 PAGES = {
     "/console": "Recovery console",
     "/approve/{run_id}/{approval_id}": "Your approval",
+    "/artifact/{run_id}": "Your file",
     "/signed-in": "Signing in",
 }
 FILES = sorted(path.name for path in STATIC.iterdir() if path.suffix != ".html")

@@ -30,6 +30,8 @@ MARK = "mark_for_engineering_review"
 CLOSE = "close_without_further_action"
 SENT = "treat_as_sent"
 AGAIN = "send_again"
+MOVE = "move_to_registered_version"
+UNDO = "offer_counter_effect"
 
 # An execution takes a handful of steps; a run that takes more goes round in circles.
 MAX_STEPS = 40
@@ -57,6 +59,7 @@ def offered(world: World) -> tuple[Offer, ...]:
         world.ledger,
         lambda name: world.ports.providers[name].contract,
         world.clock.now_ms(),
+        world.versions,
     )
 
 

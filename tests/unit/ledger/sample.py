@@ -5,6 +5,7 @@ from typing import Any
 from ledger.approval import Approval
 from ledger.authorise import approval_payload
 from ledger.checkpoint import CompletionContract
+from ledger.consequence import consequences_of
 from ledger.contract import (
     Consistency,
     ErrorClass,
@@ -127,7 +128,12 @@ DEFINITION = WorkflowDefinition(
     progress_deadline_seconds=900,
     max_executions=MAX_EXECUTIONS,
     stages=(
-        Stage(name="ask_customer", checkpoint="request_approved", timeout_seconds=30),
+        Stage(
+            name="ask_customer",
+            checkpoint="request_approved",
+            timeout_seconds=30,
+            rings_doorbell=True,
+        ),
         Stage(
             name="issue_refund",
             checkpoint="refund_confirmed",
@@ -189,7 +195,8 @@ DEFINITION = WorkflowDefinition(
     ),
 )
 PAYLOAD = approval_payload(DEFINITION, RunLedger(run=a_run(request=REQUEST)))
-DIGEST = Approval.payload_digest(DEFINITION.version, PAYLOAD)
+CONSEQUENCES = consequences_of(DEFINITION)
+DIGEST = Approval.payload_digest(PAYLOAD, CONSEQUENCES)
 
 
 def a_refund(state: EffectState = EffectState.PLANNED, **overrides: Any) -> Effect:

@@ -8,6 +8,7 @@ import pytest
 from ledger.approval import Approval
 from ledger.approve import Decision, decide_approval, request_approval
 from ledger.checkpoint import Checkpoint
+from ledger.consequence import consequences_of
 from ledger.contract import (
     ProviderContract,
 )
@@ -28,6 +29,7 @@ from ledger.store import LedgerStore
 from ledger.sweep import SweepResult, sweep_run
 from ledger.task import Task
 from ledger.update import load, update
+from ledger.versions import Versions
 from ledger.workflow import WorkflowDefinition
 from tests.builders import (
     a_change,
@@ -70,6 +72,7 @@ class World:
         self.doorbell = FakeDoorbell()
         self.executions = FakeExecutions()
         self.ids = FakeIds()
+        self.versions: Versions | None = Versions()
 
     @property
     def ports(self) -> Ports:
@@ -86,6 +89,7 @@ class World:
             directory=Directory(),
             executions=self.executions,
             doorbell=self.doorbell,
+            versions=self.versions,
         )
 
     @property
@@ -141,7 +145,7 @@ class World:
     ) -> RunLedger:
         """Let a person answer."""
         approval_id = approval_id_for(RUN_ID, ordinal)
-        shown = digest or Approval.payload_digest(self.definition.version, PAYLOAD)
+        shown = digest or Approval.payload_digest(PAYLOAD, consequences_of(self.definition))
         return decide_approval(self.ports, RUN_ID, approval_id, shown, decision, actor)
 
     def approve(self) -> None:

@@ -1,6 +1,7 @@
 """What follows when an operator has the customer asked once more."""
 
 from ledger.approval import ApprovalState
+from ledger.event import EventKind
 from ledger.idempotency import effect_id_for
 from ledger.transitions import EffectState, RunState
 from tests.unit.ledger.desk import ASK, act, facts_of, go_on
@@ -44,12 +45,25 @@ def test_nothing_is_sent_before_the_customer_approves_again() -> None:
     resumed = world.resume()
 
     assert world.run().state is RunState.AWAITING_APPROVAL
-    assert resumed == "IssueRefund"
+    assert resumed == "AskCustomer"
     approval = facts_of(world).approval
     assert approval is not None
     assert approval.state == ApprovalState.PENDING
     assert set(approval.payload) == {"refund"}
     assert len(world.payments.calls) == 1
+
+
+def test_an_execution_that_still_ran_waits_with_the_customer_and_takes_no_question_back() -> None:
+    world = refund_rejected()
+    act(world, ASK)
+    asked = facts_of(world).approval
+
+    assert world.resume() == "AskCustomer"
+    world.ask("token of the execution that still ran")
+
+    assert world.run().state is RunState.AWAITING_APPROVAL
+    assert facts_of(world).approval == asked
+    assert EventKind.APPROVAL_WAIT_RENEWED in world.kinds
 
 
 def test_a_fresh_request_counts_though_its_clock_is_behind() -> None:

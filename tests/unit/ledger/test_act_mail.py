@@ -4,9 +4,17 @@ from collections.abc import Callable
 
 import pytest
 
+from adapters.memory_store import MemoryStore
+from ledger.actions import offers
 from ledger.idempotency import effect_id_for
+from ledger.offer import RecoveryAction
 from ledger.provider import RecordStatus
+from ledger.retired import retired_definition
 from ledger.transitions import EffectState, RunState
+from providers.contracts import CONTRACTS
+from tests.builders import NOW_MS
+from tests.delivered import Wish, write_delivered
+from tests.fakes.archive_bench import archive_world
 from tests.unit.ledger.desk import (
     AGAIN,
     ASK,
@@ -98,3 +106,32 @@ def test_a_mail_given_up_stands_in_nobodys_way() -> None:
     act(world, RECONCILE)
 
     assert offer(world, ASK).allowed
+
+
+def test_a_decision_about_a_mail_says_which_mail() -> None:
+    world = mail_in_doubt()
+
+    assert offer(world, SENT, RECEIPT_ID).label == "Treat as sent: Receipt email"
+    assert offer(world, AGAIN, RECEIPT_ID).label == "Send again: Receipt email"
+
+
+def test_a_mail_of_another_kind_is_decided_about_like_a_receipt() -> None:
+    wish = Wish(
+        customer_id="cus_1",
+        tenant_id="tenant-1",
+        project_id="prj_1",
+        now_ms=NOW_MS,
+        delivery=EffectState.UNKNOWN,
+        run=RunState.REVIEW,
+    )
+    ledger = write_delivered(MemoryStore(), archive_world().provider, wish)
+    deployed = retired_definition(ledger).model_copy(update={"retired": False})
+
+    found = offers(deployed, ledger, CONTRACTS.__getitem__, NOW_MS)
+
+    about = {one.action: one for one in found if one.effect_id}
+    link = effect_id_for(wish.run_id, "deliver_link", 1)
+    assert {one.effect_id for one in about.values()} == {link}
+    assert about[RecoveryAction.TREAT_AS_SENT].label == "Treat as sent: Deliver link"
+    assert about[RecoveryAction.SEND_AGAIN].label == "Send again: Deliver link"
+    assert all(one.allowed for one in about.values())

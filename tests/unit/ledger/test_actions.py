@@ -84,7 +84,9 @@ def test_every_action_is_offered_once_with_its_consequence_or_its_reason(name: s
     assert all(offer.consequence.words.endswith(".") and offer.label for offer in found)
     about_the_run = Counter(offer.action for offer in found if offer.effect_id is None)
     about_mails = {RecoveryAction.TREAT_AS_SENT, RecoveryAction.SEND_AGAIN}
-    assert about_the_run == Counter(set(RecoveryAction) - about_mails)
+    # Where a run could be moved to, or a write taken back: see test_move and test_counter.
+    elsewhere = {RecoveryAction.MOVE, RecoveryAction.OFFER_COUNTER}
+    assert about_the_run == Counter(set(RecoveryAction) - about_mails - elsewhere)
     assert {offer.action for offer in found if offer.effect_id} <= about_mails
 
 

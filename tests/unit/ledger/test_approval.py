@@ -6,7 +6,14 @@ from ledger.approval import Approval, ApprovalState
 from ledger.record import Scalar
 from ledger.run import RunLedger
 from tests.builders import NOW_MS, a_run
-from tests.unit.ledger.sample import BOUND, DEFINITION, DIGEST, PAYLOAD, REFUND_ID
+from tests.unit.ledger.sample import (
+    BOUND,
+    CONSEQUENCES,
+    DEFINITION,
+    DIGEST,
+    PAYLOAD,
+    REFUND_ID,
+)
 
 VERSION = DEFINITION.version
 
@@ -18,6 +25,7 @@ def a_yes(**changes: object) -> Approval:
         workflow=VERSION,
         checkpoint="request_approved",
         payload=PAYLOAD,
+        consequences=CONSEQUENCES,
         digest=DIGEST,
         requested_at_ms=NOW_MS,
         expires_at_ms=NOW_MS + 1000,
@@ -33,7 +41,7 @@ def refusal(
     now_ms: int = NOW_MS,
 ) -> str | None:
     """Return why the approval does not cover the sample write."""
-    return approval.refusal(operation, bound, REFUND_ID, VERSION, now_ms)
+    return approval.refusal(operation, bound, REFUND_ID, now_ms)
 
 
 def test_a_yes_covers_exactly_what_was_shown() -> None:
@@ -50,8 +58,9 @@ def test_a_yes_covers_the_effect_that_it_was_spent_on_already() -> None:
         (a_yes(state=ApprovalState.PENDING), "pending"),
         (a_yes(state=ApprovalState.DECLINED), "declined"),
         (a_yes(expires_at_ms=NOW_MS), "expired"),
-        (a_yes(workflow="give-back@3"), "another workflow version"),
-        (a_yes(digest="sha256:00"), "another workflow version or payload"),
+        (a_yes(digest="sha256:00"), "another payload"),
+        (a_yes(payload={"refund": {**BOUND, "amount_minor": 79000}}), "another payload"),
+        (a_yes(consequences={"refund": "sha256:00"}), "another payload"),
         (a_yes(spent_on={"refund": "eff_other"}), "spent on another effect"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -84,10 +93,30 @@ def test_a_lifetime_ends_at_its_exact_millisecond() -> None:
     assert "expired" in (refusal(a_yes(), now_ms=NOW_MS + 1000) or "")
 
 
-def test_the_digest_binds_the_payload_and_the_version_that_acts() -> None:
-    assert Approval.payload_digest(VERSION, PAYLOAD) == DIGEST
-    assert Approval.payload_digest("give-back@3", PAYLOAD) != DIGEST
-    assert Approval.payload_digest(VERSION, {"refund": {**BOUND, "amount_minor": 1}}) != DIGEST
+def test_the_digest_binds_the_payload_and_what_its_writes_do() -> None:
+    other = {"refund": {**BOUND, "amount_minor": 1}}
+
+    assert Approval.payload_digest(PAYLOAD, CONSEQUENCES) == DIGEST
+    assert Approval.payload_digest(other, CONSEQUENCES) != DIGEST
+    assert Approval.payload_digest(PAYLOAD, {"refund": "sha256:00"}) != DIGEST
+
+
+def test_the_digest_does_not_depend_on_the_name_of_the_version() -> None:
+    assert refusal(a_yes(workflow="give-back@3")) is None
+
+
+def test_a_yes_stored_before_consequences_were_kept_is_read_by_its_own_digest() -> None:
+    old = a_yes(consequences={}, digest=Approval.version_digest(VERSION, PAYLOAD))
+
+    assert refusal(old) is None
+    assert "another payload" in (refusal(old.model_copy(update={"workflow": "give-back@1"})) or "")
+
+
+def test_the_digest_of_a_yes_stored_before_consequences_were_kept_is_still_made_alike() -> None:
+    assert (
+        Approval.version_digest(VERSION, PAYLOAD)
+        == "sha256:cd7655f9b7c99d2fb69252738b807f2cedd10a72d6b00a096926ec4edc32d7c2"
+    )
 
 
 def test_the_newest_request_is_the_one_that_counts() -> None:

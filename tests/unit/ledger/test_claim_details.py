@@ -3,16 +3,15 @@
 import pytest
 
 from ledger.approval import Approval
+from ledger.claim import FIRST_PAUSE_SECONDS
 from ledger.errors import ProviderUnavailable
 from ledger.idempotency import idempotency_key_for
-from ledger.record import Scalar
+from ledger.jitter import jittered
 from ledger.settle import evidence_of
 from ledger.transitions import EffectState
 from tests.unit.ledger.sample import (
     BOUND,
-    DEFINITION,
     NEVER_SENT,
-    PAYLOAD,
     REFUND_ID,
     RUN_ID,
     a_record,
@@ -20,6 +19,7 @@ from tests.unit.ledger.sample import (
 )
 from tests.unit.ledger.scripted_provider import Step
 from tests.unit.ledger.support import World, a_world, an_approved_world, given
+from tests.unit.ledger.versions import with_fee
 
 
 def not_reached(times: int) -> World:
@@ -33,12 +33,20 @@ def not_reached(times: int) -> World:
     return world
 
 
-@pytest.mark.parametrize(("times", "pause_seconds"), [(1, 2), (2, 4), (3, 8)])
+def asked_and_spent(world: World, spent_on: dict[str, str]) -> Approval:
+    """Return the run's approval with parts of it spent."""
+    approval = world.ledger.newest_approval()
+    assert approval is not None
+    return approval.model_copy(update={"spent_on": spent_on})
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
 def test_given_a_provider_that_was_not_reached_when_tried_again_then_only_after_its_pause(
-    times: int, pause_seconds: int
+    times: int,
 ) -> None:
     world = not_reached(times)
     claimed_at_ms = world.clock.now_ms()
+    pause_seconds = jittered(FIRST_PAUSE_SECONDS << times, "attempt", REFUND_ID, times)
 
     with pytest.raises(ProviderUnavailable, match=f"waits another {pause_seconds} s"):
         world.perform()
@@ -51,21 +59,11 @@ def test_given_a_provider_that_was_not_reached_when_tried_again_then_only_after_
 
 
 def test_given_a_yes_to_several_writes_when_one_uses_it_then_what_the_others_used_stays() -> None:
-    world = an_approved_world()
-    approval = world.ledger.newest_approval()
-    assert approval is not None
-    fee: dict[str, Scalar] = {"charge_id": "ch_1"}
-    payload = {**PAYLOAD, "fee": fee}
-    given(
-        world,
-        approval.model_copy(
-            update={
-                "payload": payload,
-                "digest": Approval.payload_digest(DEFINITION.version, payload),
-                "spent_on": {"fee": "eff_fee"},
-            }
-        ),
-    )
+    world = a_world(with_fee())
+    asked = world.ask().newest_approval()
+    assert asked is not None
+    world.decide(digest=asked.digest)
+    given(world, asked_and_spent(world, {"fee": "eff_fee"}))
 
     world.perform()
 

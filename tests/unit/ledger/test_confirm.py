@@ -21,7 +21,12 @@ WITH_TARGETS = WorkflowDefinition.model_validate(
     {
         **dict(DEFINITION),
         "stages": (
-            Stage(name="confirm", checkpoint=CONFIRMED, timeout_seconds=60),
+            Stage(
+                name="confirm",
+                checkpoint=CONFIRMED,
+                timeout_seconds=60,
+                providers=("payments",),
+            ),
             *DEFINITION.stages,
         ),
         "contracts": (
@@ -33,6 +38,14 @@ WITH_TARGETS = WorkflowDefinition.model_validate(
             ),
             *DEFINITION.contracts,
         ),
+    }
+)
+WITHOUT_MAIL = WorkflowDefinition.model_validate(
+    {
+        **dict(WITH_TARGETS),
+        "stages": WITH_TARGETS.stages[:-1],
+        "operations": WITH_TARGETS.operations[:-1],
+        "contracts": WITH_TARGETS.contracts[:-1],
     }
 )
 REFUSED = Authority(allowed=False, reason="the charge is disputed", snapshot={})
@@ -102,8 +115,19 @@ def test_a_target_that_does_not_allow_it_goes_to_review_with_the_reason() -> Non
 def test_a_customer_without_an_address_goes_to_review() -> None:
     world = a_world(WITH_TARGETS)
 
-    with pytest.raises(ReviewRequired, match="no mail address"):
+    with pytest.raises(ReviewRequired, match="no mail address for the receipt email"):
         confirm(world, directory=NoContact())
+
+
+def test_a_version_that_writes_to_nobody_reads_and_keeps_no_contact() -> None:
+    world = a_world(WITHOUT_MAIL, personal=False)
+
+    confirm_targets(
+        replace(world.ports, directory=UnreadableDirectory()), WITHOUT_MAIL, TASK, CONFIRMED
+    )
+
+    assert world.ledger.proven(CONFIRMED) is not None
+    assert world.store.personal(RUN_ID) is None
 
 
 def cannot_be_read(world: World) -> dict[str, object]:

@@ -5,9 +5,10 @@ import pytest
 from ledger.checkpoint import CompletionContract
 from ledger.confirm import confirm_targets
 from ledger.draft import Draft
-from ledger.errors import InvariantBroken, ReviewRequired, StaleExecution
+from ledger.errors import ReviewRequired, StaleExecution
 from ledger.event import EventKind
 from ledger.task import Task
+from ledger.transitions import RunState
 from ledger.workflow import WorkflowDefinition
 from tests.builders import personal_fields
 from tests.unit.ledger.sample import RUN_ID, TASK
@@ -122,7 +123,7 @@ def test_given_a_run_sent_to_review_while_it_read_when_confirmed_then_it_writes_
     assert world.ledger.proven(CONFIRMED) is None
 
 
-def test_given_an_owner_that_says_too_little_when_confirmed_then_nothing_is_proven() -> None:
+def test_given_an_owner_that_says_too_little_when_confirmed_then_a_person_has_to_look() -> None:
     world = a_world(WITH_TARGETS)
     wants_more = CompletionContract(
         checkpoint=CONFIRMED,
@@ -132,7 +133,9 @@ def test_given_an_owner_that_says_too_little_when_confirmed_then_nothing_is_prov
     )
     contracts = (wants_more, *WITH_TARGETS.contracts[1:])
 
-    with pytest.raises(InvariantBroken, match="refund_disputed"):
+    with pytest.raises(ReviewRequired, match="refund_disputed"):
         confirm(world, WITH_TARGETS.model_copy(update={"contracts": contracts}))
 
     assert world.ledger.proven(CONFIRMED) is None
+    assert world.run().state is RunState.REVIEW
+    assert "refund_disputed" in world.run().review_reason

@@ -148,15 +148,26 @@ def test_the_first_replacement_starts_at_once_and_each_later_one_is_held_back_lo
 
     run = world.ledger.run
     assert run.due_at_ms == run.start_not_before_ms
-    assert run.start_not_before_ms == world.clock.now_ms() + hold_seconds(3) * 1000
+    assert run.start_not_before_ms == world.clock.now_ms() + hold_seconds(RUN_ID, 3) * 1000
 
 
 def test_what_a_run_may_have_outlasts_failures_for_an_hour() -> None:
-    holds = [hold_seconds(epoch) for epoch in range(1, CANCEL_REFUND_4.max_executions + 1)]
+    for number in range(200):
+        holds = [
+            hold_seconds(f"run_{number}", epoch)
+            for epoch in range(1, CANCEL_REFUND_4.max_executions + 1)
+        ]
 
-    assert holds[:2] == [0, 0]
-    assert holds[2:] == sorted(set(holds[2:]))
-    assert sum(holds) > 3600
+        assert holds[:2] == [0, 0]
+        assert holds[2:] == sorted(set(holds[2:]))
+        assert sum(holds) > 3600
+
+
+def test_executions_that_ended_together_are_not_replaced_together() -> None:
+    holds = {hold_seconds(f"run_{number}", 3) for number in range(200)}
+
+    assert len(holds) > 100
+    assert max(holds) > 1.9 * min(holds)
 
 
 def test_an_execution_that_is_held_back_is_started_by_the_sweeper_when_it_is_due() -> None:

@@ -211,7 +211,9 @@ def test_an_effect_that_is_on_record_is_not_planned_anew() -> None:
     stored = a_refund(idempotency_key="key-of-the-first-plan")
     given(world, stored)
 
-    found = existing_or_planned(world.ports, world.definition.operation("refund"), world.ledger)
+    found = existing_or_planned(
+        world.ports, world.definition, world.definition.operation("refund"), world.ledger
+    )
 
     assert found == stored
 

@@ -20,7 +20,7 @@ REFUND, RECEIPT = DEFINITION.operations
 def request_of(world: World, padding: int) -> dict[str, object]:
     """Let the provider compose a request with so much padding, and return what is planned."""
     world.payments.composed_extras = {"padding": "x" * padding}
-    planned = existing_or_planned(world.ports, REFUND, world.ledger)
+    planned = existing_or_planned(world.ports, DEFINITION, REFUND, world.ledger)
     return planned.request.stored_params()
 
 
@@ -44,7 +44,7 @@ def test_given_a_contract_when_planned_then_its_times_are_fixed_with_the_effect(
     }
     world.payments.contract = PAYMENTS.model_copy(update=times)
 
-    planned = existing_or_planned(world.ports, REFUND, world.ledger)
+    planned = existing_or_planned(world.ports, DEFINITION, REFUND, world.ledger)
 
     assert {name: getattr(planned, name) for name in times} == times
     assert (planned.provider, planned.checkpoint) == ("payments", "refund_confirmed")

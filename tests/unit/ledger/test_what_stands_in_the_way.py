@@ -23,7 +23,9 @@ def a_world_with_a_stranger() -> World:
 def explain(world: World, seen: RunLedger | None = None, task: Task = TASK) -> None:
     """Send the run to review for what stands in the way of its refund."""
     seen = seen or world.ledger
-    planned: Effect = existing_or_planned(world.ports, DEFINITION.operation("refund"), seen)
+    planned: Effect = existing_or_planned(
+        world.ports, DEFINITION, DEFINITION.operation("refund"), seen
+    )
     review_what_stands_in_the_way(world.ports, task, seen, planned, REASON)
 
 

@@ -36,11 +36,13 @@ KEPT_WORDS: dict[type[StrEnum], str] = {
         key_lapsing rechecked recheck_missed remark_noted absence_read absence_proven
         provider_unreadable reconcile_read reconcile_read_failed late_result_recorded
         operator_acted sweep_claimed review_required review_ended run_completed run_closed
+        run_migrated checkpoint_withdrawn
     """,
     Decision: "approve decline",
     RecoveryAction: """
         reconcile_provider_state resume_from_checkpoint request_fresh_customer_approval
         mark_for_engineering_review close_without_further_action treat_as_sent send_again
+        move_to_registered_version offer_counter_effect
     """,
 }
 

@@ -86,9 +86,42 @@ class NamesNobody(Record):
     currency: str
 
 
+ASK, REFUND_STAGE, RECEIPT_STAGE = DEFINITION.stages
+CONFIRM = Stage(name="confirm", checkpoint="targets_confirmed", timeout_seconds=60)
+UNPERFORMED = DEFINITION.operation("refund").model_copy(update={"name": "second_refund"})
+
+
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
+        (
+            {**dict(DEFINITION), "stages": (CONFIRM, *DEFINITION.stages)},
+            "confirm is not given payments, which says whether the request is allowed",
+        ),
+        (altered("stages", 0, rings_doorbell=False), "ask_customer asks a person, and wakes no"),
+        (altered("stages", 1, rings_doorbell=True), "issue_refund waits for a person, whose yes"),
+        (altered("contracts", 0, owner="payments"), "ask_customer waits for a person, whose yes"),
+        (altered("contracts", 0, evidence_fields=("place",)), "more than an approval leaves"),
+        (
+            {**dict(DEFINITION), "stages": (REFUND_STAGE, ASK, RECEIPT_STAGE)},
+            "refund needs a yes, and no earlier stage asks for one",
+        ),
+        (
+            {**dict(DEFINITION), "stages": (REFUND_STAGE, RECEIPT_STAGE)},
+            "refund needs a yes, and no earlier stage asks for one",
+        ),
+        (
+            {**dict(DEFINITION), "operations": (*DEFINITION.operations, UNPERFORMED)},
+            "no stage performs second_refund",
+        ),
+        (altered("contracts", 1, owner="post"), "refund is made at payments, not at post"),
+        (
+            altered("contracts", 1, evidence_fields=("charge_id",)),
+            "receipt quotes amount_minor, which refund_confirmed need not show",
+        ),
+        (altered("stages", 1, name="send_receipt"), "several stages are called send_receipt"),
+        (altered("stages", 1, checkpoint="receipt_sent"), "several stages reach receipt_sent"),
+        (altered("operations", 1, name="refund"), "several operations are called refund"),
         ({**dict(DEFINITION), "request_type": NamesNobody}, "names no customer_id"),
         (altered("operations", 0, request_fields=("car",)), "takes car, which the request"),
         ({**dict(DEFINITION), "contracts": ()}, "needs one completion contract"),

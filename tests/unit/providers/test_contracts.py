@@ -8,7 +8,7 @@ _LOADS_NOTHING_HEAVY = """
 import sys
 from providers.contracts import CONTRACTS
 heavy = {"stripe", "boto3", "botocore", "requests", "urllib3"} & set(sys.modules)
-sys.exit(f"loaded: {sorted(heavy)}" if heavy or len(CONTRACTS) != 3 else 0)
+sys.exit(f"loaded: {sorted(heavy)}" if heavy or not CONTRACTS else 0)
 """
 
 

@@ -9,7 +9,8 @@ from ledger.errors import InvariantBroken
 from ledger.provider import ProviderFault
 from ledger.record import Scalar
 from providers.ses_client import SES_CONFIG, SesMailer
-from providers.ses_mail import CALL_TIMEOUT_SECONDS, SesMail
+from providers.ses_kind import CALL_TIMEOUT_SECONDS
+from providers.ses_mail import SesMail
 from providers.stripe_customers import StripeCustomers
 from tests.fakes.benches import EFFECT_ID, EMAIL, RUN_ID, Bench, fake_stripe, library
 from tests.fakes.clock import FakeClock

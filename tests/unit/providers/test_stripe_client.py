@@ -9,7 +9,7 @@ import pytest
 
 from ledger.contract import FaultKind
 from ledger.provider import ProviderFault
-from providers.stripe_client import StripeLibrary
+from providers.stripe_client import PAGE_SIZE, StripeLibrary
 from providers.stripe_transport import Answer
 from tests.fakes.benches import EMAIL, fake_stripe, library
 from tests.fakes.clock import FakeClock
@@ -17,8 +17,13 @@ from tests.fakes.stripe import FakeStripe, Fault
 
 
 @pytest.fixture
-def fake() -> FakeStripe:
-    return fake_stripe(FakeClock())
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def fake(clock: FakeClock) -> FakeStripe:
+    return fake_stripe(clock)
 
 
 @dataclass(frozen=True)
@@ -101,3 +106,24 @@ def test_a_list_that_says_more_and_shows_nothing_ends_as_incomplete() -> None:
     listed = _answering(200, endless).refunds_of("ch_1")
 
     assert (listed.refunds, listed.complete) == ((), False)
+
+
+def test_recent_refunds_come_a_page_at_a_time_newest_first(
+    fake: FakeStripe, clock: FakeClock
+) -> None:
+    fake.world.make_refund("ch_1", 1)
+    clock.pass_ms(60_000)
+    made = [fake.world.make_refund("ch_1", 1).id for _ in range(PAGE_SIZE + 1)]
+
+    first = library(fake).refunds_since(clock.now_ms() // 1000, None)
+    second = library(fake).refunds_since(clock.now_ms() // 1000, first.refunds[-1].id)
+
+    assert [found.id for found in (*first.refunds, *second.refunds)] == made[::-1]
+    assert (len(first.refunds), first.complete, second.complete) == (PAGE_SIZE, False, True)
+
+
+def test_a_page_that_says_more_and_shows_nothing_cannot_be_gone_on_from() -> None:
+    endless = {"object": "list", "url": "/v1/refunds", "has_more": True, "data": []}
+
+    with pytest.raises(ProviderFault):
+        _answering(200, endless).refunds_since(0, None)

@@ -90,11 +90,12 @@ def test_command_that_ends_leaves_no_child_and_its_status_is_returned(
 
 def test_command_out_of_time_is_ended(tmp_path: Path, pid_file: Path) -> None:
     family = [sys.executable, "-c", textwrap.dedent(_STUBBORN_FAMILY), str(pid_file), "600"]
+    before = set(kernel.descendants_of(os.getpid()))  # servers that other tests keep
 
     with pytest.raises(subprocess.TimeoutExpired):
         run_command(family, tmp_path, clean_environment(), tmp_path / "log", timeout_seconds=2)
 
-    assert kernel.descendants_of(os.getpid()) == []
+    assert set(kernel.descendants_of(os.getpid())) <= before
 
 
 def _family(pid_file: Path) -> list[int]:

@@ -1,0 +1,74 @@
+"""What an operator may offer when a later write was refused: to take an earlier one back."""
+
+from ledger.effect import Effect
+from ledger.instance import current_effect, is_stuck
+from ledger.offer import Consequence, Offer, RecoveryAction, make_offer
+from ledger.run_actions import settle_first
+from ledger.situation import Situation
+from ledger.transitions import EffectState, RunState
+from ledger.workflow import Compensation, Operation
+
+
+def counters(situation: Situation) -> tuple[Offer, ...]:
+    """Offer each registered counter-effect of what is confirmed, while the run is open."""
+    found = []
+    for counter in situation.definition.counter_operations:
+        taken_back = counter.compensates
+        if taken_back is None or not situation.ledger.run.is_open:
+            continue
+        operation = situation.definition.operation(taken_back.operation)
+        effect = current_effect(situation.ledger, operation)
+        if effect is not None and effect.state is EffectState.CONFIRMED:
+            found.append(_offer(situation, counter, taken_back, effect))
+    return tuple(found)
+
+
+def _offer(
+    situation: Situation, counter: Operation, taken_back: Compensation, effect: Effect
+) -> Offer:
+    label = situation.definition.operation(taken_back.operation).label
+    return make_offer(
+        RecoveryAction.OFFER_COUNTER,
+        f"Offer to {taken_back.offer}",
+        _no_counter(situation, effect),
+        Consequence(
+            reads=(counter.provider,),
+            writes=(counter.label,),
+            moves_money=counter.moves_money,
+            words=f"Asks the customer to approve exactly this: to {taken_back.offer}. Nothing is "
+            "written before they approve. Once they do, it is written once and read back; "
+            f"the {label[:1].lower()}{label[1:]} no longer stands then, and the run stays in "
+            "review for you to close.",
+        ),
+        effect.effect_id,
+    )
+
+
+def _no_counter(situation: Situation, effect: Effect) -> str:
+    ledger = situation.ledger
+    if ledger.run.state is not RunState.REVIEW:
+        return "The run is not in review."
+    if ledger.is_undone(effect.effect_id):
+        return "It is taken back already."
+    if ledger.unsettled_effects():
+        return settle_first(situation)
+    if any(
+        found.state is not EffectState.REJECTED and is_stuck(ledger, found)
+        for found in ledger.effects
+    ):
+        return "An effect is in conflict with the provider's records: reconcile it first."
+    if not _refused_later(situation, effect):
+        return "Nothing that was to follow it was refused for good."
+    return ""
+
+
+def _refused_later(situation: Situation, effect: Effect) -> bool:
+    """Return whether the provider has said no, for good, to a write that comes after ``effect``."""
+    order = [stage.operation for stage in situation.definition.stages]
+    later = order[order.index(effect.operation) + 1 :]
+    return any(
+        found.operation in later
+        and found.state is EffectState.REJECTED
+        and is_stuck(situation.ledger, found)
+        for found in situation.ledger.effects
+    )
