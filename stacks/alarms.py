@@ -23,6 +23,8 @@ OLDEST_UNKNOWN_BUDGET_SECONDS = 4 * 3600
 SILENT_SWEEPS = 5
 # The same for what comes every five minutes.
 SILENT_COUNTS = 3
+# A run that breaks is looked after again within the hour; one break may be a deploy, three are not.
+BROKEN_IN_AN_HOUR = 3
 # The queue is sampled each minute. One that is worked on is empty at most samples: the sweeper
 # names at most what the workers do in a minute, and a message that is given back is out of sight.
 FULL_SAMPLES_MINUTES = 15
@@ -79,6 +81,7 @@ def alarms(
     yield from _audited(namespace)
     yield from _counted(namespace)
     yield from _silent(namespace)
+    yield _broken(namespace)
     yield _left_waiting(nominations)
     yield from _dead_letters(dead_letters)
     yield from _throttled(table)
@@ -163,6 +166,22 @@ def _silent(namespace: str) -> Iterator[Watch]:
         SILENCE_IS_IT,
         "No census has got to its end: unknown effects are not being counted.",
         "read the census's log; unknown effects are still looked up by the sweeper.",
+    )
+
+
+def _broken(namespace: str) -> Watch:
+    return Watch(
+        "RunsBroken",
+        ours(namespace, names.RUNS_BROKEN, Stats.SUM, 60),
+        BROKEN_IN_AN_HOUR - 1,
+        ABOVE,
+        1,
+        # Said only when a run breaks.
+        NOTHING_HAPPENED,
+        f"Looking after runs broke {BROKEN_IN_AN_HOUR} times in an hour, in a way that waiting "
+        "does not mend.",
+        'find "this run broke" in the worker\'s log; such a run is not brought back until it is '
+        "mended.",
     )
 
 

@@ -184,10 +184,12 @@ class MonitoringStack(Stack):
             ours(self._namespace, metric, Stats.SAMPLE_COUNT, 5)
             for metric in (names.RUNS_SWEPT, names.RECORDS_AUDITED, names.RUNS_COUNTED)
         ]
+        watchers.append(ours(self._namespace, names.RUNS_BROKEN, Stats.SUM, 5))
         legend = (
             f"**Errors** by provider and class: `unknown` is looked up, `refused` is the "
             f"provider's no, `not_reached` is sent again.\n\n**Watchers**: sweeps, audits and "
-            f"censuses in five minutes; 5, 1 and 1 when all is well.\n\nRunbook: `{RUNBOOK}`."
+            f"censuses in five minutes; 5, 1 and 1 when all is well. Runs that broke: none."
+            f"\n\nRunbook: `{RUNBOOK}`."
         )
         return [
             _graph("Errors of providers", [errors]),

@@ -2,8 +2,9 @@
 
 A message only nominates. The run is read and claimed (``ledger.sweep``), so one that comes twice,
 late or out of order changes nothing. A message is given back only when its run broke in a way that
-waiting does not mend; given back too often, it ends in the dead-letter queue, for a person. What
-has to wait is due again by itself, and the sweeper names it then.
+waiting does not mend, and counted; one that breaks before its run can be claimed ends in the
+dead-letter queue, for a person. What has to wait is due again by itself, and the sweeper names it
+then.
 """
 
 import re
@@ -24,6 +25,8 @@ from ledger.ports import Ports, TimeLeft
 from ledger.sweep import SweepResult, sweep_run
 from runtime.boundary import boundary
 from runtime.log import log, log_failure
+from runtime.metric_names import RUNS_BROKEN
+from runtime.metrics import measure
 from runtime.wiring import ports, time_left
 from workflows.migrations import with_versions
 
@@ -51,6 +54,9 @@ def look_after(ports: Ports, time_left: TimeLeft, run_id: str) -> str:
         return SweepResult.WAITING.value
     except Exception as error:  # noqa: BLE001  raised on, without its text
         log_failure("this run broke", error, run_id=run_id)
+        # Given back, the message finds a run that its claim made due later, and is done: only this
+        # count shows one that breaks each time.
+        measure(RUNS_BROKEN, 1)
         raise NotLookedAfter from None
     return result.value
 

@@ -59,6 +59,11 @@ RUNS_COUNTED = Metric(
     "RunsCounted", Unit.COUNT, "runs that a complete census read; said when 0, too"
 )
 RUNS_SWEPT = Metric("RunsSwept", Unit.COUNT, "due runs in a tick of the sweeper; said when 0, too")
+RUNS_BROKEN = Metric(
+    "RunsBroken",
+    Unit.COUNT,
+    "times that looking after a run broke in a way that waiting does not mend",
+)
 
 # Derived from events, as their transaction is committed.
 MANUAL_INTERVENTIONS = Metric(
@@ -100,6 +105,7 @@ METRICS: Mapping[str, Metric] = {
         OLDEST_UNKNOWN_AGE,
         RUNS_COUNTED,
         RUNS_SWEPT,
+        RUNS_BROKEN,
         MANUAL_INTERVENTIONS,
         RECOVERY_ATTEMPTS,
         RESTART_TO_RECONCILED,

@@ -31,6 +31,7 @@ MISSING = {
     "SweeperSilent": "breaching",
     "AuditSilent": "breaching",
     "CensusSilent": "breaching",
+    "RunsBroken": "notBreaching",
     "WorkersBehind": "notBreaching",
     "UnhandledStatusEvents": "notBreaching",
     "UnhandledMailEvents": "notBreaching",

@@ -15,6 +15,7 @@ from ledger.transitions import EffectState, RunState
 from reconciler import reconcile_worker
 from reconciler.reconcile_worker import LEFT_FOR_NEXT_TICK, MIN_REMAINING_MS, look_after, work
 from reconciler.sweeper import nominate
+from runtime.metric_names import RUNS_BROKEN
 from tests.builders import a_change, a_run
 from tests.fakes.clock import FakeTimeLeft
 from tests.fakes.nominations import MAX_RECEIVE_COUNT, FakeNominations
@@ -183,6 +184,29 @@ def test_given_a_record_that_stays_poisoned_when_tried_often_then_a_person_gets_
 
     assert [found.body for found in queue.dead] == [RUN_ID]
     assert queue.waiting == []
+
+
+def test_given_a_run_that_breaks_once_claimed_when_named_again_then_the_break_was_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world, queue = a_due_world(), FakeNominations()
+    counted: list[str] = []
+    monkeypatch.setattr(
+        reconcile_worker, "measure", lambda metric, value: counted.extend([metric.name] * value)
+    )
+
+    def broken(_workflow: str, _execution_name: str) -> ExecutionStatus:
+        raise PermissionError
+
+    monkeypatch.setattr(world.executions, "status", broken)
+    tick(world, queue)
+
+    deliver(world, queue)
+    deliver(world, queue)
+
+    assert looks(world) == 1
+    assert queue.waiting == queue.dead == []
+    assert counted == [RUNS_BROKEN.name]
 
 
 def test_given_a_batch_of_nothing_but_poison_when_worked_off_then_it_is_given_back_not_raised(
