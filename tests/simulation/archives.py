@@ -86,7 +86,7 @@ class Archives(Outside):
         self.private = True
         self.objects: dict[str, Stored] = {}
         self.made: dict[str, Stored] = {}
-        """Key to what was first stored under it, whatever has become of it."""
+        """Key to what we stored under it last, whatever has become of it."""
 
         self.history: dict[str, list[Mapping[str, bytes]]] = {
             name: [dict(FILES)] for name in PROJECT_IDS
@@ -152,7 +152,7 @@ class Archives(Outside):
         parts = tuple(found.parts)
         made = Stored(b"".join(parts), measure(parts), found.metadata, now_ms)
         self.objects[found.key] = made
-        self.made.setdefault(found.key, made)
+        self.made[found.key] = made
         self.archive_made(found.key, made)
 
     def archive_made(self, key: str, made: Stored) -> None:

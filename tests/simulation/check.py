@@ -133,6 +133,9 @@ class Check:
                 decisions.check_operator(self, process, before, event)
             case EventKind.APPROVAL_GRANTED | EventKind.APPROVAL_DECLINED if before is not None:
                 decisions.check_decision(self, process, before, after, event)
+            case EventKind.RUN_MIGRATED if before is not None:
+                moved = before.run.workflow != after.run.workflow
+                self.require("move", "told of a run that stays", holds=moved)
             case EventKind.APPROVAL_REQUESTED if before is not None:
                 decisions.check_request(self, before, after, event)
             case EventKind.RUN_CLOSED:

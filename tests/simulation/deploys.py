@@ -53,10 +53,8 @@ class Deploys:
         migrations = () if self.kind in WITHOUT_MIGRATION else MIGRATIONS
         way = VERSIONS.way_on(self._version)
         if way is not None and self.kind is Deploy.OTHER_CONSEQUENCE:
-            newer, which = (
-                way.new.version,
-                int(self._rng.random() * len(way.new.approved_operations)),
-            )
+            newer = way.new.version
+            which = self._rng.within(0, len(way.new.approved_operations))
             bare[newer], known[newer] = _doing_else(newer, which)
         if self.kind is Deploy.UNPROVEN:
             migrations = tuple(map(_leaving_proof_behind, migrations))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 from random import Random
+from typing import Protocol
 
 from tests.simulation.dice import Dice
 
@@ -196,9 +197,17 @@ MAIL_SITES: Sites = {
 HIGHEST_RATE = 0.7  # something has to succeed between two faults
 
 
-def kinds_at(sites: Sites) -> tuple[StrEnum, ...]:
-    """Return every kind of fault that may strike at ``sites``, once."""
-    return tuple(dict.fromkeys(kind for _, kinds in sites.values() for kind in kinds))
+class Struck(Protocol):
+    """What may be struck, where and how: a scenario."""
+
+    @property
+    def sites(self) -> Sites: ...
+    @property
+    def places(self) -> Places: ...
+    @property
+    def kinds(self) -> tuple[StrEnum, ...]: ...
+    @property
+    def rare(self) -> Mapping[StrEnum, StrEnum]: ...
 
 
 class Plan:
@@ -207,15 +216,13 @@ class Plan:
     def __init__(
         self,
         rng: Random,
-        sites: Sites,
-        places: Places,
-        rare: Mapping[StrEnum, StrEnum],
+        scenario: Struck,
         dropped: frozenset[str],
         focus: frozenset[StrEnum] = frozenset(),
     ) -> None:
         """Choose kinds, rate and budget; leave out the faults that are named in ``dropped``.
 
-        Most of the ``rare`` kinds are another kind instead. With a ``focus``, only those kinds are
+        Most of its ``rare`` kinds are another kind instead. With a ``focus``, only those kinds are
         injected, and often.
         """
         self.injected: list[tuple[str, StrEnum]] = []
@@ -223,16 +230,16 @@ class Plan:
 
         self.budget = rng.choice(BUDGETS)
         rate = rng.choice(RATES_PER_CALL)
-        on = {kind for kind in kinds_at(sites) if rng.random() < SHARE_SWITCHED_ON}
-        hot = {site for place in rng.sample(places, HOT_PLACES) for site in place}
+        on = {kind for kind in scenario.kinds if rng.random() < SHARE_SWITCHED_ON}
+        hot = {site for place in rng.sample(scenario.places, HOT_PLACES) for site in place}
         if focus:
-            on, hot = set(focus), set(sites)
-        self._rare = rare
+            on, hot = set(focus), set(scenario.sites)
+        self._rare = scenario.rare
         self._dropped = dropped
         self._spent = 0
         self._tables: dict[str, tuple[float, tuple[StrEnum, ...]]] = {}
         if self.budget:
-            for site, (weight, kinds) in sites.items():
+            for site, (weight, kinds) in scenario.sites.items():
                 here = tuple(kind for kind in kinds if kind in on)
                 times = weight * (HOTTER if site in hot else 1)
                 if here:

@@ -21,9 +21,9 @@ def check_move(
 ) -> None:
     """A version changes by its event, when it is gone or somebody wants so; nothing is lost."""
     old, new = before.run.workflow, after.run.workflow
-    told = [found for found in change.events if found.kind is EventKind.RUN_MIGRATED]
-    if old == new and not told:
+    if old == new:
         return
+    told = [found for found in change.events if found.kind is EventKind.RUN_MIGRATED]
     said = [(found.prior_state, found.state) for found in told]
     check.require("move", f"{said} is told of {old} to {new}", holds=said == [(old, new)])
     deploys = check.world.deploys

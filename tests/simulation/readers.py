@@ -15,7 +15,7 @@ from ledger.run import RunLedger
 from ledger.status import customer_status
 from ledger.store import Change
 from ledger.transitions import EffectState, RunState
-from ledger.validity import told_moment, valid_until_ms
+from ledger.validity import has_ended, told_moment, valid_until_ms
 from ledger.workflow import WorkflowDefinition
 from providers.contracts import CONTRACTS
 from tests.simulation.settlements import taken_back
@@ -109,15 +109,15 @@ class _Told:
 def _of_effect(
     definition: WorkflowDefinition | None, effect: Effect, now_ms: int
 ) -> tuple[object, ...]:
-    until_ms = valid_until_ms(effect.bound)
+    quotes = _quotes(definition, effect)
     return (
         effect.state,
         effect.evidence.record_id if effect.evidence else None,
         effect.overdue,
         effect.superseded,
         effect.approval_id,
-        tuple(effect.bound.get(name) for name, _ in _quotes(definition, effect)),
-        until_ms is not None and now_ms >= until_ms,
+        tuple(effect.bound.get(name) for name, _ in quotes),
+        bool(quotes) and has_ended(effect.bound, now_ms),
     )
 
 
@@ -125,14 +125,21 @@ def _of_checkpoint(checkpoint: Checkpoint) -> tuple[object, ...]:
     return checkpoint.evidence.record_id, checkpoint.effect_id, checkpoint.withdrawn
 
 
+_quoted: dict[tuple[int, str], tuple[tuple[str, str], ...]] = {}
+"""What ``_quotes`` has returned for a registered version, of which each is there for good."""
+
+
 def _quotes(definition: WorkflowDefinition | None, effect: Effect) -> tuple[tuple[str, str], ...]:
     """Return the bound fields that name what another effect has proven, each with the claim."""
-    for one in definition.operations if definition else ():
-        if one.name == effect.operation:
-            return tuple(
-                (name, claim) for name, claim, field in one.evidence_fields if field == "record_id"
-            )
-    return ()
+    if definition is None or definition.retired:
+        return ()
+    key = id(definition), effect.operation
+    found = _quoted.get(key)
+    if found is None:
+        fields = definition.operation(effect.operation).evidence_fields
+        found = tuple((name, claim) for name, claim, field in fields if field == "record_id")
+        _quoted[key] = found
+    return found
 
 
 def _check_run(check: "Check", told: _Told) -> None:

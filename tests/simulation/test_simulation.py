@@ -2,19 +2,20 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.simulation import quiet
 from tests.simulation.check import Violation
 from tests.simulation.deploys import Deploy
-from tests.simulation.faults import Fault, kinds_at
+from tests.simulation.faults import Fault
 from tests.simulation.machine import machine
 from tests.simulation.scenarios import Scenario, all_kinds, scenario_of, scenarios
 from tests.simulation.shrink import failure_of, shrink
 from tests.simulation.summary import Tally
 from tests.simulation.world import World
-from workflows.registry import REGISTRY
+from workflows.registry import CURRENT, REGISTRY
 
 FIRST_SEED = 1
 BLOCKS = 40
@@ -44,6 +45,13 @@ def test_every_registered_version_is_played_as_often_as_its_share_says() -> None
     whole = sum(one.share for one in scenarios().values())
     for version, one in scenarios().items():
         assert played[version] == pytest.approx(seeds * one.share / whole, rel=0.15)
+
+
+def test_nothing_but_its_scenario_names_a_workflow() -> None:
+    names = {spelt for name in CURRENT for spelt in (name, name.replace("-", "_"))}
+    for path in Path(__file__).parent.glob("*.py"):
+        named = {name for name in names if name in path.read_text()}
+        assert not named, f"{path.name} names {named}"
 
 
 @pytest.mark.parametrize("seed", range(1, 60, 7))
@@ -80,8 +88,7 @@ def test_every_site_has_a_place_where_it_may_be_frequent(scenario: Scenario) -> 
 
 
 def test_whatever_may_strike_any_workflow_strikes_some() -> None:
-    kinds = {kind for one in scenarios().values() for kind in kinds_at(one.sites)}
-    assert set(Fault) <= kinds
+    assert set(Fault) <= set(all_kinds())
 
 
 def test_a_fault_that_is_left_out_is_not_injected_and_the_rest_of_that_process_is() -> None:
@@ -100,7 +107,7 @@ def _injected(seed: int) -> list[str]:
 
 def test_a_seed_without_faults_completes() -> None:
     names = Counter[str]()
-    for seed in range(1, 120):
+    for seed in range(1, 300):
         if not _injected(seed):
             world = World(seed)
             world.run()

@@ -70,8 +70,7 @@ class World:
         self.scheduler = Scheduler(START_MS)
         rng = world_dice(seed)
         self.scenario = scenario_of(seed)
-        sites, places, rare = self.scenario.sites, self.scenario.places, self.scenario.rare
-        self.plan = Plan(rng, sites, places, rare, dropped, focus)
+        self.plan = Plan(rng, self.scenario, dropped, focus)
         self.max_skew_ms = rng.choice((0, MAX_SKEW_MS))
         self.operators_left = rng.randrange(MAX_OPERATORS + 1)
         self.stood_still_at_ms = 0

@@ -7,13 +7,13 @@ how often it is played, what the outside holds, what may go wrong there, and wha
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ledger.workflow import WorkflowDefinition
 from tests.simulation.dice import Dice
-from tests.simulation.faults import PLACES, SITES, Places, Sites, kinds_at
+from tests.simulation.faults import PLACES, SITES, Places, Sites
 from tests.simulation.outside import Outside
 from workflows.registry import REGISTRY
 
@@ -37,15 +37,20 @@ class Scenario:
     rare: Mapping[StrEnum, StrEnum] = field(default_factory=dict)
     """Kinds that are mostly another one instead, because they take long."""
 
-    @property
+    @cached_property
     def sites(self) -> Sites:
         """Return every place at which anything may go wrong in a run of it."""
         return {**SITES, **self.own_sites}
 
-    @property
+    @cached_property
     def places(self) -> Places:
         """Return the sites that are struck together."""
         return (*PLACES, *self.own_places)
+
+    @cached_property
+    def kinds(self) -> tuple[StrEnum, ...]:
+        """Return every kind of fault that may strike a run of it."""
+        return tuple(dict.fromkeys(kind for _, kinds in self.sites.values() for kind in kinds))
 
 
 @cache
@@ -68,8 +73,7 @@ def scenario_of(seed: int) -> Scenario:
 @cache
 def all_kinds() -> tuple[StrEnum, ...]:
     """Return every kind of fault that any scenario meets."""
-    kinds = (kind for one in scenarios().values() for kind in kinds_at(one.sites))
-    return tuple(dict.fromkeys(kinds))
+    return tuple(dict.fromkeys(kind for one in scenarios().values() for kind in one.kinds))
 
 
 def _scenario(definition: WorkflowDefinition) -> Scenario:
