@@ -152,6 +152,10 @@ def _show(answer: httpx.Response, command: str, console: Console) -> int:
     return 0
 
 
+def _since(effect: Mapping[str, Any]) -> str:
+    return ", taken back since" if effect.get("undone") else ""
+
+
 def _show_view(view: Mapping[str, Any], console: Console) -> None:
     facts = view["facts"]
     reason = f": {facts['review_reason']}" if facts["review_reason"] else ""
@@ -162,7 +166,7 @@ def _show_view(view: Mapping[str, Any], console: Console) -> None:
         *(f"found out since: {label}" for label in facts["settled_in_review"]),
         f"last verified checkpoint: {facts['last_verified_checkpoint']}",
         *(
-            f"{effect['label']}: {effect['state']}  {effect['record_id'] or ''}  "
+            f"{effect['label']}: {effect['state']}{_since(effect)}  {effect['record_id'] or ''}  "
             f"{effect['attempts']} attempts  {effect['effect_id']}"
             for effect in facts["effects"]
         ),

@@ -215,7 +215,7 @@ def _dead_letters(queues: Mapping[str, IQueue]) -> Iterator[Watch]:
             # SQS says nothing of a queue that was not used for some hours.
             NOTHING_HAPPENED,
             "Something could not be handled in several tries, and waits in a queue for a person.",
-            "read why in the function's log, and hand it over again; it is kept for 14 days.",
+            "read why in the function's log, then do as the runbook says; it is kept for 14 days.",
         )
 
 
@@ -225,7 +225,7 @@ def _throttled(table: ITable) -> Iterator[Watch]:
         "LedgerReadsThrottled": "ReadThrottleEvents",
         "LedgerWritesThrottled": "WriteThrottleEvents",
     }
-    meaning = "was turned away for going too fast; every caller waits and repeats, a bounded time."
+    meaning = "turned away for going too fast; every caller waits and repeats, a bounded time."
     for name, metric in dynamodb.items():
         yield Watch(
             name,
@@ -240,7 +240,7 @@ def _throttled(table: ITable) -> Iterator[Watch]:
             ABOVE,
             2,
             NOTHING_HAPPENED,
-            f"The ledger's table {meaning}",
+            f"Requests to the ledger's table were {meaning}",
             "see whether traffic has grown; on-demand capacity follows within minutes.",
         )
     yield Watch(
@@ -251,6 +251,6 @@ def _throttled(table: ITable) -> Iterator[Watch]:
         ABOVE,
         2,
         NOTHING_HAPPENED,
-        f"A function of this account {meaning}",
+        f"Calls of this account's functions were {meaning}",
         "see which function uses up the account's concurrency, and whether it is ours.",
     )

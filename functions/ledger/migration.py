@@ -18,8 +18,12 @@ from ledger.ports import Ports
 from ledger.record import Record
 from ledger.run import RunLedger
 from ledger.update import update
-from ledger.versions import WayOn
+from ledger.versions import Versions, WayOn
 from ledger.workflow import LEDGER, Operation, WorkflowDefinition
+
+# The stacks of one deploy come one after another, and the API may be there before the version that
+# it opens runs on. Half an hour is several deploys; what is missing then is a failed one.
+DEPLOY_SECONDS = 30 * 60
 
 
 class Move(Record):
@@ -46,7 +50,7 @@ class Moved(StrEnum):
 
     MIGRATED = "migrated"
     SETTLE_FIRST = "settle_first"  # an effect is unsettled: it is looked up before anything else
-    LEFT = "left"  # this process does not know the versions; the sweeper does
+    LEFT = "left"  # the sweeper comes back to it, which knows the versions, or once it is there
     REVIEW = "review"
 
 
@@ -237,6 +241,14 @@ def _carry_effects(draft: Draft, new: WorkflowDefinition, names: Mapping[str, st
             draft.put_effect(carried)
 
 
+def _comes_with_this_deploy(draft: Draft, versions: Versions) -> bool:
+    """Return whether the run was opened on a version that is registered and not there yet."""
+    run = draft.ledger.run
+    age_ms = draft.now_ms - run.opened_at_ms
+    registered = versions.definition(run.workflow) is not None
+    return registered and age_ms < DEPLOY_SECONDS * 1000
+
+
 def migrate(ports: Ports, run_id: str, from_version: str, actor: Actor) -> Moved:
     """Return what became of a run whose version is not deployed: moved, waiting, or in review.
 
@@ -255,6 +267,9 @@ def migrate(ports: Ports, run_id: str, from_version: str, actor: Actor) -> Moved
         if ledger.run.workflow != from_version:
             return
         way = versions.way_on(from_version)
+        if way is None and _comes_with_this_deploy(draft, versions):
+            moved = Moved.LEFT
+            return
         if way is None:
             moved = Moved.REVIEW
             draft.send_to_review(f"no compatible version: {from_version} is not deployed")

@@ -8,12 +8,16 @@ from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
 
+from ledger.contract import LookUp
 from ledger.errors import InvariantBroken
+from ledger.instance import is_stuck
 from ledger.migration import plan_move
 from ledger.record import Record
 from ledger.run import RunLedger
 from ledger.store import LedgerStore
+from ledger.transitions import RunState
 from ledger.versions import Versions
+from providers.contracts import CONTRACTS
 
 # Every open run has a time at which it is looked after, so it is in the index of what is due by
 # then: the end of the year 9999.
@@ -150,8 +154,9 @@ def _compare(ledger: RunLedger, versions: Versions) -> tuple[Standing, str, str]
             f"{version} is not registered, and no migration leads from it to a version that is",
         )
     move = plan_move(ledger, own, new, way.migration.checkpoints if way else {})
-    if move.obstacles:
-        return Standing.STUCK, "", "; ".join(move.obstacles)
+    owed = _owed_by_a_person(ledger) if way else ""
+    if move.obstacles or owed:
+        return Standing.STUCK, "", "; ".join([*move.obstacles, *filter(None, [owed])])
     if move.asks_again:
         return Standing.NEEDS_FRESH_APPROVAL, new.version, move.asks_again
     if way is None:
@@ -159,3 +164,26 @@ def _compare(ledger: RunLedger, versions: Versions) -> tuple[Standing, str, str]
     unsettled = ", ".join(found.operation for found in ledger.unsettled_effects())
     reason = f"after {unsettled} was looked up: {way.migration.reason}" if unsettled else ""
     return Standing.MIGRATABLE, new.version, reason or way.migration.reason
+
+
+def _owed_by_a_person(ledger: RunLedger) -> str:
+    """Return what a person has to decide while the run's version is there; empty when nothing.
+
+    They decide by that version's rules. Once it is gone such a run can be closed, and no more.
+    """
+    if ledger.run.state is not RunState.REVIEW:
+        return ""
+    refused = [found.operation for found in ledger.effects if is_stuck(ledger, found)]
+    in_doubt = [
+        found.operation
+        for found in ledger.unsettled_effects()
+        if found.provider in CONTRACTS and CONTRACTS[found.provider].look_up is LookUp.NONE
+    ]
+    taken_back = [found.operation for found in ledger.undone_effects()]
+    told = (
+        (refused, "is refused or in conflict"),
+        (in_doubt, "may or may not have been sent"),
+        (taken_back, "was taken back"),
+    )
+    reasons = [f"{', '.join(names)} {what}" for names, what in told if names]
+    return f"a person has to decide first: {'; '.join(reasons)}" if reasons else ""

@@ -7,6 +7,7 @@ looked at.
 
 import argparse
 import json
+import os
 import random
 import sys
 import time
@@ -37,6 +38,7 @@ class NoLedgerError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit status, after writing what was found to the screen."""
     asked = _arguments(arguments)
+    _go_by_the_deploys_region()
     try:
         table = asked.table or deployed_table(asked.deployment)
         if table is None:
@@ -54,6 +56,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         _show(table, drift)
     return MAY_DEPLOY if drift.may_deploy else WOULD_STRAND
+
+
+def _go_by_the_deploys_region() -> None:
+    """Look where the CDK deploys: it goes by ``AWS_REGION`` first, which boto3 does not read."""
+    region = os.environ.get("AWS_REGION")
+    if region:
+        boto3.setup_default_session(region_name=region)
 
 
 def deployed_table(deployment: str) -> str | None:
@@ -109,7 +118,8 @@ def _show(table: str | None, drift: Drift) -> None:
 
     console = Console(highlight=False, markup=False)
     if table is None:
-        console.print("Nothing is deployed yet, so no run is open.")
+        region = boto3.DEFAULT_SESSION.region_name if boto3.DEFAULT_SESSION else None
+        console.print(f"Nothing is deployed yet in {region}, so no run is open there.")
         return
     counts = Table("version", *(found.replace("_", " ") for found in Standing))
     for version, standings in drift.counts().items():
@@ -119,7 +129,8 @@ def _show(table: str | None, drift: Drift) -> None:
         stands = found.standing.replace("_", " ")
         row = (found.workflow, found.state, stands, found.goes_on_as, found.reason)
         runs.add_row(found.run_id, *row)
-    console.print(f"{len(drift.runs)} open runs in {table}.")
+    region = boto3.DEFAULT_SESSION.region_name if boto3.DEFAULT_SESSION else None
+    console.print(f"{len(drift.runs)} open runs in {table}, {region}.")
     if drift.runs:
         console.print(counts)
         console.print(runs)

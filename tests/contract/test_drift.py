@@ -102,7 +102,7 @@ class TestCommand:
             status, shown = told(capsys)
 
         assert status == MAY_DEPLOY
-        assert "1 open runs in ledger." in shown
+        assert "1 open runs in ledger, eu-central-1." in shown
         assert "Every open run can go on." in shown
 
     def test_a_run_that_would_be_stuck_refuses_the_deploy_with_the_reason(

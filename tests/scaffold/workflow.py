@@ -107,7 +107,7 @@ def _next_steps(names: Names) -> list[str]:
         f"3. make new-machine NAME={version}, whenever a stage or a time limit has changed.",
         f"4. tests/recovery/scenarios/{names.package}.py: fill in what there is and what has to",
         "   come of it.",
-        f"   .venv/bin/pytest tests/recovery/test_crash_points.py -k {version}",
+        f"   .venv/bin/pytest tests/recovery/test_crash_points.py -k {names.workflow}",
         f"5. tests/simulation/scenarios/{names.package}.py: fill in what others do there, and play",
         "   it: make simulate SEEDS=2000",
         f"6. statemachines/released.json: add the digest that this prints, once {version} is as it",

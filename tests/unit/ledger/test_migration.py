@@ -7,7 +7,7 @@ from ledger.checkpoint import Checkpoint
 from ledger.errors import InvariantBroken, RetryLater, StaleExecution
 from ledger.event import Actor, EventKind
 from ledger.execution import MAX_MOVES, start_execution
-from ledger.migration import carry_over
+from ledger.migration import DEPLOY_SECONDS, carry_over
 from ledger.ports import ExecutionStatus, StartOutcome
 from ledger.record import Record
 from ledger.resume import next_state, resume
@@ -35,7 +35,14 @@ from tests.unit.ledger.situations import (
     refund_confirmed,
     refund_unknown,
 )
-from tests.unit.ledger.support import World, a_draft, an_approved_world, given
+from tests.unit.ledger.support import (
+    World,
+    a_draft,
+    a_world,
+    an_approved_world,
+    given,
+    wait_until_due,
+)
 from tests.unit.ledger.versions import (
     FEE,
     REFUND,
@@ -577,6 +584,33 @@ def test_given_several_migrations_when_continued_then_the_newest_version_is_the_
 
     assert world.run().workflow == "give-back@9"
     assert len(moves(world)) == 1
+
+
+def test_given_a_version_that_this_deploy_brings_when_opened_before_it_then_the_run_waits() -> None:
+    world = a_world(execution_started=False)
+    world.versions = Versions({DEFINITION.version: DEFINITION})
+    world.executions.deployed = False
+
+    assert goes_on(world, DEFINITION) is StartOutcome.HELD_BACK
+    assert world.run().state is RunState.ACTIVE
+
+    # And once it is there, the next look starts it.
+    world.executions.deployed = True
+    wait_until_due(world)
+    world.sweep()
+    name = world.run().execution_name
+    assert world.executions.statuses == {name: ExecutionStatus.RUNNING}
+
+
+def test_given_a_registered_version_that_never_comes_when_too_long_then_a_person_looks() -> None:
+    world = a_world(execution_started=False)
+    world.versions = Versions({DEFINITION.version: DEFINITION})
+    world.executions.deployed = False
+    world.clock.at_ms += DEPLOY_SECONDS * 1000
+
+    assert goes_on(world, DEFINITION) is StartOutcome.NO_SUCH_VERSION
+
+    assert_in_review(world)
 
 
 def test_given_migrations_in_a_circle_when_no_version_is_deployed_then_a_person_looks() -> None:
