@@ -15,6 +15,8 @@ class MarkedRecord(Record):
     record_id: str
     run_id: str
     effect_id: str
+    failed: bool = False
+    """Whether it had no effect, by the provider's last word. It is a record all the same."""
 
 
 class MarkedPage(Record):
@@ -23,6 +25,9 @@ class MarkedPage(Record):
     records: tuple[MarkedRecord, ...]
     next: str | None
     """Where to go on, None at the end."""
+
+    unreadable: int = 0
+    """Entries of the page of which nothing is known, a mark included."""
 
 
 class Audited(Protocol):

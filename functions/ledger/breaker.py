@@ -5,13 +5,15 @@ so what it holds back was never begun; it changes no effect, and concludes nothi
 
 ::
 
-    closed     calls pass; failures in a window are counted
+    closed     calls pass; the writes for which a call failed in a window are counted
     open       no call passes before ``open_until_ms``
     half open  one call at a time passes, as a probe; answers close it, a failure opens it again
 """
 
 from enum import StrEnum
 from typing import Protocol
+
+from pydantic import Field
 
 from ledger.contract import BreakerLimits, FaultKind
 from ledger.record import StoredRecord
@@ -30,8 +32,9 @@ class Breaker(StoredRecord):
     revision: int = 0
     """Of the stored breaker; 0 for one that was never stored."""
 
-    failures_at_ms: tuple[int, ...] = ()
-    """The newest failures while it is closed; never more than open it."""
+    failing: dict[str, int] = Field(default_factory=dict)
+    """While it is closed: when a call for each write failed last, by the write's digest. One that
+    is repeated says nothing of the others. Never more than open it."""
 
     open_until_ms: int | None = None
     """None while it is closed."""
@@ -67,8 +70,11 @@ class Breakers(Protocol):
 
 
 def counts_as_failure(kind: FaultKind, status: int | None) -> bool:
-    """Return whether a fault says that the provider can serve nobody now. A refusal does not."""
-    if kind is FaultKind.ANSWERED:
+    """Return whether a fault says that the provider can serve nobody now. A refusal does not.
+
+    What stands before a provider that is down answers with pages of its own.
+    """
+    if kind in (FaultKind.ANSWERED, FaultKind.UNREADABLE):
         return status is not None and (status == TOO_MANY_REQUESTS or status >= SERVER_ERRORS)
     return kind in (FaultKind.NO_ANSWER, FaultKind.NEVER_SENT)
 
@@ -87,18 +93,18 @@ def probing(breaker: Breaker, limits: BreakerLimits, now_ms: int) -> Breaker:
     return _changed(breaker, probe_until_ms=now_ms + limits.open_seconds * 1000)
 
 
-def after_failure(breaker: Breaker, limits: BreakerLimits, now_ms: int) -> Breaker:
-    """Return the breaker after a call failed; the same where that changes nothing."""
+def after_failure(breaker: Breaker, limits: BreakerLimits, now_ms: int, write: str) -> Breaker:
+    """Return the breaker after a call for ``write`` failed; the same where that changes nothing."""
     if breaker.open_until_ms is not None:
         if now_ms < breaker.open_until_ms:
             return breaker  # the call had begun before
         return _opened(breaker, limits, now_ms)
     since_ms = now_ms - limits.window_seconds * 1000
-    recent = tuple(at_ms for at_ms in breaker.failures_at_ms if at_ms > since_ms)
-    failures = (*recent, now_ms)
-    if len(failures) >= limits.failures:
+    recent = {other: at_ms for other, at_ms in breaker.failing.items() if at_ms > since_ms}
+    failing = {**recent, write: now_ms}
+    if len(failing) >= limits.failures:
         return _opened(breaker, limits, now_ms)
-    return _changed(breaker, failures_at_ms=failures)
+    return _changed(breaker, failing=failing)
 
 
 def after_answer(breaker: Breaker, limits: BreakerLimits, now_ms: int) -> Breaker:
@@ -108,15 +114,13 @@ def after_answer(breaker: Breaker, limits: BreakerLimits, now_ms: int) -> Breake
     answered = breaker.probes_answered + 1
     if answered < limits.probes:
         return _changed(breaker, probe_until_ms=0, probes_answered=answered)
-    return _changed(
-        breaker, failures_at_ms=(), open_until_ms=None, probe_until_ms=0, probes_answered=0
-    )
+    return _changed(breaker, failing={}, open_until_ms=None, probe_until_ms=0, probes_answered=0)
 
 
 def _opened(breaker: Breaker, limits: BreakerLimits, now_ms: int) -> Breaker:
     until_ms = now_ms + limits.open_seconds * 1000
     return _changed(
-        breaker, failures_at_ms=(), open_until_ms=until_ms, probe_until_ms=0, probes_answered=0
+        breaker, failing={}, open_until_ms=until_ms, probe_until_ms=0, probes_answered=0
     )
 
 

@@ -75,7 +75,9 @@ class BreakerLimits(Record):
     """
 
     failures: int = Field(default=5, gt=0)
-    """So many in a window. One stage makes three calls at most, so five are of several runs."""
+    """So many writes for which a call failed in a window. A stage repeats what fails, five times in
+    a quarter of a minute, so one write counts once. A run makes two at one provider at most, so
+    five are of several runs."""
 
     window_seconds: int = Field(default=60, gt=0)
     """A tick of the sweeper: what fails in it would be asked again in the next one."""

@@ -59,11 +59,7 @@ def review_summary(ledger: RunLedger, labels: Mapping[str, str]) -> ReviewSummar
     waits = review_place(run)
     if waits is None:
         return None
-    newest = [
-        found
-        for found in ledger.effects
-        if found == ledger.newest_effect(found.operation) and not ledger.is_undone(found.effect_id)
-    ]
+    shown = [found for found in ledger.effects if _is_shown(ledger, found)]
     amount = money_in(run.request)
     return ReviewSummary(
         run_id=run.run_id,
@@ -76,15 +72,29 @@ def review_summary(ledger: RunLedger, labels: Mapping[str, str]) -> ReviewSummar
         waiting_since_ms=waits.since_ms,
         amount=str(amount) if amount else "",
         confirmed=tuple(
-            _with_record(found, labels) for found in newest if found.state is EffectState.CONFIRMED
+            _with_record(found, labels) for found in shown if found.state is EffectState.CONFIRMED
         ),
-        unknown=tuple(_label(found, labels) for found in newest if found.unsettled),
+        unknown=tuple(_label(found, labels) for found in shown if found.unsettled),
         contrary=tuple(
             f"{_label(found, labels)}: {found.state}"
-            for found in newest
+            for found in shown
             if found.state in CONTRARY_STATES
         ),
     )
+
+
+def _is_shown(ledger: RunLedger, effect: Effect) -> bool:
+    """Return whether the effect counts: the newest does, and any other that is or may be there.
+
+    An older report is none of those, and so is what a person gave up.
+    """
+    if ledger.is_undone(effect.effect_id):
+        return False
+    if effect == ledger.newest_effect(effect.operation):
+        return True
+    reported = effect.state is EffectState.CONFIRMED and effect.approval_id is None
+    without_effect = effect.state in (EffectState.REJECTED, EffectState.PLANNED)
+    return not (effect.superseded or reported or without_effect)
 
 
 def _label(effect: Effect, labels: Mapping[str, str]) -> str:

@@ -48,6 +48,16 @@ class Refund(StripeRecord):
     metadata: dict[str, str] | None = None
 
 
+class RecentRefund(StripeRecord):
+    """What an audit reads of a refund: anybody in the account may have made it, of whatever kind.
+
+    It may have no charge, for example, so nothing is asked of it but what tells whose it is.
+    """
+
+    status: str | None = None
+    metadata: dict[str, str] | None = None
+
+
 class Subscription(StripeRecord):
     """A subscription and whether it renews."""
 
@@ -71,6 +81,18 @@ class RefundList:
 
     refunds: tuple[Refund, ...]
     complete: bool
+
+
+@dataclass(frozen=True)
+class RecentPage:
+    """One page of the account's refunds, newest first, as far as they could be read."""
+
+    refunds: tuple[RecentRefund, ...]
+    unreadable: int
+    """How many entries of the page are not among them."""
+
+    complete: bool
+    """Whether nothing follows behind the page."""
 
 
 class StripeApi(Protocol):
@@ -100,8 +122,9 @@ class StripeApi(Protocol):
 class RecentRefunds(Protocol):
     """The account's refunds by time. One request each, which raises ProviderFault."""
 
-    def refunds_since(self, since_seconds: int, after: str | None) -> RefundList:
+    def refunds_since(self, since_seconds: int, after: str | None) -> RecentPage:
         """Return one page of the refunds made since then, behind the refund ``after``.
 
-        A page that is not complete holds at least one refund.
+        An entry that cannot be read hides no other. A page that is not complete holds at least
+        one refund.
         """

@@ -8,7 +8,8 @@ import json
 import logging
 import re
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -18,7 +19,16 @@ from pydantic import ValidationError
 from ledger.canonical import canonical_bytes
 from ledger.contract import FaultKind
 from ledger.provider import ProviderFault
-from providers.stripe_api import Charge, Customer, Refund, RefundList, StripeRecord, Subscription
+from providers.stripe_api import (
+    Charge,
+    Customer,
+    RecentPage,
+    RecentRefund,
+    Refund,
+    RefundList,
+    StripeRecord,
+    Subscription,
+)
 from providers.stripe_promises import CALL_TIMEOUT_SECONDS, QUERY_TIMEOUT_SECONDS
 from providers.stripe_transport import Answer, SocketTransport, Transport
 
@@ -81,7 +91,7 @@ class StripeLibrary:
                 return RefundList(tuple(found), complete=True)
         return RefundList(tuple(found), complete=False)
 
-    def refunds_since(self, since_seconds: int, after: str | None) -> RefundList:
+    def refunds_since(self, since_seconds: int, after: str | None) -> RecentPage:
         """Return one page, of at most PAGE_SIZE refunds.
 
         docs.stripe.com/api/refunds/list: ``created`` takes a range, and lists are sorted by date
@@ -91,10 +101,10 @@ class StripeLibrary:
         if after is not None:
             params["starting_after"] = after
         page = self._client.v1.refunds.list(params)
-        found = tuple(_typed(Refund, refund) for refund in page.data)
+        found = _readable(RecentRefund, page.data)
         if page.has_more and not found:
             raise ProviderFault(FaultKind.UNREADABLE, 200)  # nothing to go on behind
-        return RefundList(found, complete=not page.has_more)
+        return RecentPage(found, len(page.data) - len(found), complete=not page.has_more)
 
     def create_refund(self, params: Mapping[str, object], idempotency_key: str) -> Refund:
         """Return the refund made from exactly ``params``."""
@@ -205,6 +215,16 @@ def _typed[R: StripeRecord](model: type[R], found: stripe.StripeObject) -> R:
     except ValidationError:
         # From None: the error quotes the record, which may hold personal data.
         raise ProviderFault(FaultKind.UNREADABLE, 200) from None
+
+
+def _readable[R: StripeRecord](model: type[R], entries: Iterable[object]) -> tuple[R, ...]:
+    """Return the entries that have the form of ``model``."""
+    found: list[R] = []
+    for entry in entries:
+        with suppress(ValidationError):
+            held = entry.to_dict() if isinstance(entry, stripe.StripeObject) else entry
+            found.append(model.model_validate(held))
+    return tuple(found)
 
 
 def _ordered(params: Mapping[str, object]) -> dict[str, object]:

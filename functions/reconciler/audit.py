@@ -16,10 +16,13 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from ledger.audit import Audited, MarkedRecord
 from ledger.effect import Effect
+from ledger.errors import InvariantBroken
 from ledger.idempotency import ID_CHARACTERS
 from ledger.ports import Clock, TimeLeft
 from ledger.provider import ProviderFault
+from ledger.run import RunLedger
 from ledger.store import LedgerStore
+from ledger.transitions import EffectState
 from runtime.boundary import boundary
 from runtime.log import log, log_failure
 from runtime.metric_names import DUPLICATE_EFFECTS, RECORDS_AUDITED, UNLEDGERED_EFFECTS
@@ -59,6 +62,9 @@ class AuditResult:
     complete: bool = True
     """Whether all of the window was read, and compared."""
 
+    unreadable: int = 0
+    """Entries of a provider and runs of the ledger that were passed over."""
+
     duplicates: list[Finding] = field(default_factory=list)
     unledgered: list[Finding] = field(default_factory=list)
 
@@ -76,8 +82,8 @@ class Auditor:
     def audit(self) -> AuditResult:
         """Return what was found. Raises LedgerUnavailable when the store gave no answer.
 
-        A provider that cannot be read to the end leaves the result incomplete; what was found of
-        it counts all the same.
+        A provider that cannot be read to the end leaves the result incomplete, and so does one
+        entry or one run that cannot be read; what was found of the others counts all the same.
         """
         result = AuditResult()
         for name, provider in self.providers.items():
@@ -90,6 +96,8 @@ class Auditor:
                     result.complete = False
                     break
                 self._compare(name, run_id, records, result)
+        if result.unreadable:
+            result.complete = False
         return result
 
     def _records(self, name: str, provider: Audited, result: AuditResult) -> Iterator[MarkedRecord]:
@@ -103,6 +111,7 @@ class Auditor:
             except ProviderFault as fault:
                 log_failure("the provider could not be audited", fault, provider=name)
                 break
+            result.unreadable += page.unreadable
             yield from page.records
             if page.next is None:
                 return
@@ -113,7 +122,13 @@ class Auditor:
     def _compare(
         self, name: str, run_id: str, records: list[MarkedRecord], result: AuditResult
     ) -> None:
-        ledger = self.store.load(run_id)
+        try:
+            ledger, readable = self.store.load(run_id), True
+        except InvariantBroken as error:
+            # Two records of one effect are two, whatever the ledger says.
+            ledger, readable = None, False
+            result.unreadable += 1
+            log_failure("a run could not be read", error, run_id=_id(run_id))
         by_effect: dict[str, set[str]] = defaultdict(set)
         for record in records:
             by_effect[record.effect_id].add(record.record_id)
@@ -122,10 +137,35 @@ class Auditor:
             known = effect is not None and effect.provider == name and bool(effect.attempts)
             held = record_ids | (_proven_by(effect) if effect and known else set())
             finding = Finding(name, run_id, effect_id, tuple(sorted(held)))
-            if not known:
+            if readable and not known:
                 result.unledgered.append(finding)
             if len(held) > 1:
                 result.duplicates.append(finding)
+        if ledger is not None:
+            failed = {record.record_id for record in records if record.failed}
+            result.duplicates += _twins(name, ledger, by_effect, failed)
+
+
+def _twins(
+    name: str, ledger: RunLedger, by_effect: Mapping[str, set[str]], failed: set[str]
+) -> Iterator[Finding]:
+    """Yield each approved operation of the run that more than one of its effects has brought about.
+
+    To the provider those are different writes, and to the ledger each may be proven. But another
+    instance is made only where the one before is refused or was given up.
+    """
+    done: dict[str, list[tuple[Effect, set[str]]]] = defaultdict(list)
+    for effect in ledger.effects:
+        may_count = effect.state is not EffectState.REJECTED and not effect.superseded
+        if effect.provider == name and effect.approval_id is not None and may_count:
+            held = by_effect.get(effect.effect_id, set()) | _proven_by(effect)
+            if held - failed:
+                done[effect.operation].append((effect, held - failed))
+    for effects in done.values():
+        if len(effects) > 1:
+            newest = max((effect for effect, _ in effects), key=lambda found: found.instance)
+            held = {record_id for _, records in effects for record_id in records}
+            yield Finding(name, ledger.run.run_id, newest.effect_id, tuple(sorted(held)))
 
 
 def _proven_by(effect: Effect) -> set[str]:
@@ -172,9 +212,12 @@ def handler(_event: Mapping[str, object], context: LambdaContext) -> dict[str, i
         result = auditor.audit()
         report(result)
         log("audited", count=result.records, outcome="complete" if result.complete else "partial")
+        if result.unreadable:
+            log("passed over, for it could not be read", count=result.unreadable)
         return {
             "records": result.records,
             "duplicates": len(result.duplicates),
             "unledgered": len(result.unledgered),
+            "unreadable": result.unreadable,
             "complete": result.complete,
         }

@@ -14,12 +14,13 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from ledger.due import MAX_READ_WAIT_SECONDS, REVIEW_REMINDER_SECONDS
 from ledger.effect import Effect
+from ledger.errors import InvariantBroken
 from ledger.ports import Clock, TimeLeft
 from ledger.run import RunLedger
 from ledger.store import LedgerStore
 from ledger.transitions import EffectState
 from runtime.boundary import boundary
-from runtime.log import log
+from runtime.log import log, log_failure
 from runtime.metric_names import OLDEST_UNKNOWN_AGE, RUNS_COUNTED, UNKNOWN_PAST_DEADLINE
 from runtime.metrics import measure
 from runtime.wiring import CLOCK, ledger_store, time_left
@@ -36,6 +37,9 @@ class Census:
     """What one census came to."""
 
     runs: int = 0
+    unreadable: int = 0
+    """Nominated runs that were passed over, for they could not be read."""
+
     past_deadline: int = 0
     oldest_age_seconds: float = 0.0
     complete: bool = False
@@ -52,11 +56,16 @@ def take_census(store: LedgerStore, clock: Clock, time_left: TimeLeft) -> Census
         if len(read) == MAX_RUNS or time_left.remaining_ms() < MIN_REMAINING_MS:
             return census
         read.add(run_id)
-        ledger = store.load(run_id)
+        try:
+            ledger = store.load(run_id)
+        except InvariantBroken as error:
+            log_failure("a run could not be counted", error, run_id=run_id)
+            census.unreadable += 1
+            continue
         if ledger is not None and ledger.run.is_open:
             _count(census, ledger, clock.now_ms())
     census.runs = len(read)
-    census.complete = True
+    census.complete = census.unreadable == 0
     return census
 
 
@@ -115,5 +124,6 @@ def handler(_event: Mapping[str, object], context: LambdaContext) -> dict[str, i
         return {
             "runs": census.runs,
             "past_deadline": census.past_deadline,
+            "unreadable": census.unreadable,
             "complete": census.complete,
         }

@@ -11,6 +11,7 @@ A breaker whose own state cannot be read or written lets calls pass.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import override
 
 from ledger.breaker import (
@@ -24,6 +25,7 @@ from ledger.breaker import (
     counts_as_failure,
     probing,
 )
+from ledger.canonical import digest
 from ledger.contract import BreakerLimits, FaultKind, LookUp, ProviderContract
 from ledger.errors import LedgerError
 from ledger.ports import Clock
@@ -44,6 +46,8 @@ from runtime.log import log, log_failure
 REMEMBERED_SECONDS = 5
 # Two processes that count at once: the second reads what the first wrote and counts on top of it.
 MAX_COUNTS = 2
+# 48 bits: of the few writes that fail within a minute, no two look the same.
+WRITE_CHARACTERS = 12
 
 
 class Budget:
@@ -66,9 +70,9 @@ class Budget:
         if held_back:
             raise ProviderFault(FaultKind.NEVER_SENT, code=BREAKER_OPEN)
 
-    def failed(self, contract: ProviderContract) -> None:
-        """Count a call that the provider could not serve."""
-        self._count(contract, after_failure)
+    def failed(self, contract: ProviderContract, bound: Mapping[str, Scalar]) -> None:
+        """Count a call, for the write with these bound fields, that could not be served."""
+        self._count(contract, partial(after_failure, write=_write(bound)))
 
     def answered(self, contract: ProviderContract) -> None:
         """Count an answer. While the breaker is closed this asks and writes nothing."""
@@ -173,18 +177,18 @@ class GuardedProvider(Provider):
         if self.contract.look_up is LookUp.NONE:
             # Authority over what cannot be looked up is read from another system.
             return self._provider.authority(bound, personal)
-        with self._counted():
+        with self._counted(bound):
             return self._provider.authority(bound, personal)
 
     @override
     def call(self, call: ProviderCall) -> ProviderRecord:
-        with self._counted():
+        with self._counted(call.bound):
             return self._provider.call(call)
 
     @override
     def look_up(self, call: ProviderCall) -> Findings:
         self._admit()
-        with self._counted():
+        with self._counted(call.bound):
             return self._provider.look_up(call)
 
     def _admit(self) -> None:
@@ -192,16 +196,21 @@ class GuardedProvider(Provider):
             self._budget.admit(self.contract)
 
     @contextmanager
-    def _counted(self) -> Iterator[None]:
+    def _counted(self, bound: Mapping[str, Scalar]) -> Iterator[None]:
         try:
             yield
         except ProviderFault as fault:
             if counts_as_failure(fault.kind, fault.status):
-                self._budget.failed(self.contract)
+                self._budget.failed(self.contract, bound)
             elif fault.kind is FaultKind.ANSWERED:
                 self._budget.answered(self.contract)
             raise
         self._budget.answered(self.contract)
+
+
+def _write(bound: Mapping[str, Scalar]) -> str:
+    """Return what tells a write from others: a check of authority knows no effect yet."""
+    return digest(bound).removeprefix("sha256:")[:WRITE_CHARACTERS]
 
 
 def _tell(before: Breaker, after: Breaker) -> None:

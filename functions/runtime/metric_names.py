@@ -33,7 +33,7 @@ class Metric(NamedTuple):
 DUPLICATE_EFFECTS = Metric(
     "DuplicateEffects",
     Unit.COUNT,
-    "effects that the provider holds more than once, among its recent records",
+    "effects, or approved operations of a run, that the provider holds more than once",
 )
 UNLEDGERED_EFFECTS = Metric(
     "UnledgeredEffects",

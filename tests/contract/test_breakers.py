@@ -17,7 +17,7 @@ from tests.unit.adapters.faulty_client import FaultyClient, fails
 
 FULL = Breaker(
     provider="stripe_refunds",
-    failures_at_ms=(1, 2, 3),
+    failing={"write-1": 1, "write-2": 1_767_225_600_000},
     open_until_ms=1_767_225_600_000,
     probe_until_ms=1_767_225_630_000,
     probes_answered=1,

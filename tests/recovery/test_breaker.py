@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from adapters.memory_breakers import MemoryBreakers
+from ledger.approval import ApprovalState
+from ledger.breaker import Breaker
 from ledger.ports import Ports
 from ledger.transitions import RunState
 from runtime.guarded_providers import Budget, GuardedProviders
@@ -72,3 +74,31 @@ def test_given_an_outage_when_many_runs_meet_it_then_it_is_asked_less_and_each_i
     assert len(world.stripe.world.refunds) == CUSTOMERS
     closed = [breakers.load(name) for name in ("stripe_billing", "stripe_refunds")]
     assert all(found is None or found.open_until_ms is None for found in closed)
+
+
+def test_given_one_run_that_fails_for_long_when_others_come_then_nobody_was_left_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    breakers = MemoryBreakers()
+    world = World()
+    join = partial(join_guarded, world, breakers, world.outside.join)
+    monkeypatch.setattr(world.outside, "join", join)
+    world.run_until(
+        lambda ledger: (
+            bool(ledger.approvals) and ledger.approvals[0].state is ApprovalState.APPROVED
+        )
+    )
+    opened: list[str] = []
+    save = breakers.save
+
+    def watched(breaker: Breaker) -> bool:
+        opened.extend([breaker.provider] if breaker.open_until_ms else [])
+        return save(breaker)
+
+    monkeypatch.setattr(breakers, "save", watched)
+
+    assert calls_in_an_outage(world) > CUSTOMERS
+    finish(world)
+
+    assert opened == []
+    assert len(world.stripe.world.refunds) == 1

@@ -1,5 +1,8 @@
 """When a provider is left alone, and how it is taken up again."""
 
+from collections import Counter
+from functools import partial
+
 import pytest
 
 from ledger.breaker import (
@@ -13,6 +16,7 @@ from ledger.breaker import (
 )
 from ledger.contract import BreakerLimits, FaultKind
 from providers.contracts import CONTRACTS
+from workflows.registry import KNOWN
 
 LIMITS = BreakerLimits(failures=3, window_seconds=60, open_seconds=30, probes=2)
 CLOSED = Breaker(provider="payments")
@@ -21,9 +25,9 @@ OPEN_MS = 30_000
 
 
 def failed(*times_ms: int, breaker: Breaker = CLOSED) -> Breaker:
-    """Return the breaker after failures at these times."""
-    for at_ms in times_ms:
-        breaker = after_failure(breaker, LIMITS, at_ms)
+    """Return the breaker after failures at these times, each of another write."""
+    for number, at_ms in enumerate(times_ms):
+        breaker = after_failure(breaker, LIMITS, at_ms, f"write-{number}")
     return breaker
 
 
@@ -45,7 +49,20 @@ def test_given_failures_spread_over_more_than_a_window_when_counted_then_it_stay
     spread = failed(NOW_MS, NOW_MS + 30_000, NOW_MS + 60_000, NOW_MS + 90_000)
 
     assert admission(spread, NOW_MS + 90_000) is Admission.PASS
-    assert spread.failures_at_ms == (NOW_MS + 60_000, NOW_MS + 90_000)
+    assert spread.failing == {"write-2": NOW_MS + 60_000, "write-3": NOW_MS + 90_000}
+
+
+def test_given_one_write_that_is_repeated_when_counted_then_it_says_nothing_of_the_others() -> None:
+    breaker = failed(NOW_MS, NOW_MS)
+
+    for second in range(60):
+        breaker = after_failure(breaker, LIMITS, NOW_MS + second * 1000, "write-1")
+
+    assert admission(breaker, NOW_MS + 59_000) is Admission.PASS
+    assert breaker.failing["write-1"] == NOW_MS + 59_000
+    assert admission(after_failure(breaker, LIMITS, NOW_MS, "write-2"), NOW_MS) is (
+        Admission.HELD_BACK
+    )
 
 
 def test_given_a_closed_breaker_when_a_call_is_answered_then_nothing_is_to_be_stored() -> None:
@@ -54,7 +71,7 @@ def test_given_a_closed_breaker_when_a_call_is_answered_then_nothing_is_to_be_st
     assert after_answer(breaker, LIMITS, NOW_MS) is breaker
 
 
-@pytest.mark.parametrize("after", [after_failure, after_answer])
+@pytest.mark.parametrize("after", [partial(after_failure, write="write-1"), after_answer])
 def test_given_an_open_breaker_when_an_older_call_ends_then_nothing_changes(after: object) -> None:
     assert after(OPEN, LIMITS, OVER_MS - 1) is OPEN  # type: ignore[operator]
 
@@ -77,7 +94,7 @@ def test_given_a_probe_that_never_ended_when_its_time_is_over_then_another_takes
 def test_given_a_probe_that_fails_when_asked_then_it_is_open_as_long_again() -> None:
     probed = probing(OPEN, LIMITS, OVER_MS)
 
-    again = after_failure(probed, LIMITS, OVER_MS + 10)
+    again = after_failure(probed, LIMITS, OVER_MS + 10, "write-1")
 
     assert admission(again, OVER_MS + 10 + OPEN_MS - 1) is Admission.HELD_BACK
     assert admission(again, OVER_MS + 10 + OPEN_MS) is Admission.PROBE
@@ -97,7 +114,7 @@ def test_given_probes_that_are_answered_when_they_are_enough_then_calls_pass_and
 
 def test_given_an_answer_between_two_failures_of_probes_when_counted_then_it_is_forgotten() -> None:
     once = after_answer(probing(OPEN, LIMITS, OVER_MS), LIMITS, OVER_MS)
-    reopened = after_failure(once, LIMITS, OVER_MS)
+    reopened = after_failure(once, LIMITS, OVER_MS, "write-1")
     later_ms = OVER_MS + OPEN_MS
 
     answered = after_answer(probing(reopened, LIMITS, later_ms), LIMITS, later_ms)
@@ -120,6 +137,10 @@ def test_given_an_answer_between_two_failures_of_probes_when_counted_then_it_is_
         (FaultKind.ANSWERED, 499, False),
         (FaultKind.ANSWERED, None, False),
         (FaultKind.UNREADABLE, None, False),
+        (FaultKind.UNREADABLE, 200, False),
+        (FaultKind.UNREADABLE, 404, False),
+        (FaultKind.UNREADABLE, 429, True),
+        (FaultKind.UNREADABLE, 502, True),
     ],
 )
 def test_outages_count_and_refusals_never_do(
@@ -133,4 +154,13 @@ def test_every_provider_is_taken_up_again_well_within_its_recovery_deadline(name
     contract = CONTRACTS[name]
 
     assert contract.breaker.open_seconds * 6 <= contract.recovery_deadline_seconds
-    assert contract.breaker.failures > 3  # more than one stage makes by itself
+
+
+@pytest.mark.parametrize("version", KNOWN)
+def test_one_run_has_too_few_writes_at_a_provider_to_have_it_left_alone_by_all(
+    version: str,
+) -> None:
+    writes = Counter(found.provider for found in KNOWN[version].operations)
+
+    for provider, count in writes.items():
+        assert count < CONTRACTS[provider].breaker.failures

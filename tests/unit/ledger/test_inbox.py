@@ -101,3 +101,38 @@ def test_the_amount_is_told_as_people_write_it_or_not_at_all(
 
     assert found is not None
     assert found.amount == amount
+
+
+@pytest.mark.parametrize(
+    ("state", "group", "words"),
+    [
+        (EffectState.ATTEMPTING, "unknown", "Refund"),
+        (EffectState.UNKNOWN, "unknown", "Refund"),
+        (EffectState.ACCEPTED, "unknown", "Refund"),
+        (EffectState.CONFLICT, "contrary", "Refund: conflict"),
+        (EffectState.CONTRADICTED, "contrary", "Refund: contradicted"),
+        (EffectState.CONFIRMED, "confirmed", "Refund re_1"),
+    ],
+)
+def test_an_older_instance_that_is_or_may_be_there_is_told_beside_the_newest(
+    state: EffectState, group: str, words: str
+) -> None:
+    assert summary_of(state, EffectState.PLANNED)[group] == (words,)
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        {"state": EffectState.CONFIRMED, "approval_id": None},
+        {"state": EffectState.UNKNOWN, "superseded": True},
+    ],
+    ids=["an older report", "given up"],
+)
+def test_an_older_instance_that_counts_no_more_is_not_told(over: dict[str, object]) -> None:
+    older = an_effect(effect_id="eff-1", evidence=evidence(), **over)
+    newest = an_effect(effect_id="eff-2", instance=2)
+
+    found = review_summary(RunLedger(run=WAITING, effects=(older, newest)), LABELS)
+
+    assert found is not None
+    assert (found.confirmed, found.unknown, found.contrary) == ((), (), ())

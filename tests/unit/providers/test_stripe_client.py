@@ -120,6 +120,17 @@ def test_recent_refunds_come_a_page_at_a_time_newest_first(
 
     assert [found.id for found in (*first.refunds, *second.refunds)] == made[::-1]
     assert (len(first.refunds), first.complete, second.complete) == (PAGE_SIZE, False, True)
+    assert (first.unreadable, second.unreadable) == (0, 0)
+
+
+def test_a_recent_refund_that_cannot_be_read_is_counted_and_hides_no_other() -> None:
+    entries = [{"id": "re_1", "object": "refund", "charge": None}, {"object": "refund"}, None]
+    page = {"object": "list", "url": "/v1/refunds", "has_more": True, "data": entries}
+
+    listed = _answering(200, page).refunds_since(0, None)
+
+    assert [found.id for found in listed.refunds] == ["re_1"]
+    assert (listed.unreadable, listed.complete) == (2, False)
 
 
 def test_a_page_that_says_more_and_shows_nothing_cannot_be_gone_on_from() -> None:

@@ -1,7 +1,7 @@
 """The audit begins at the provider: what carries our mark, and whether the ledger knows of it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import StringIO
 
@@ -10,12 +10,14 @@ import pytest
 from adapters.memory_store import MemoryStore
 from ledger.contract import FaultKind
 from ledger.effect import Effect
+from ledger.errors import InvariantBroken
 from ledger.idempotency import effect_id_for, run_id_for
 from ledger.provider import ProviderFault
 from ledger.run import RunLedger
 from ledger.transitions import EffectState
 from providers.stripe_audit import StripeRefundAudit
 from providers.stripe_client import StripeLibrary
+from providers.stripe_transport import Answer, Transport
 from reconciler.audit import (
     MAX_LOGGED,
     MAX_PAGES,
@@ -36,6 +38,7 @@ from tests.recovery.logs import log_into
 RUN = run_id_for("tenant-1", "agent-1", "first")
 EFFECT = effect_id_for(RUN, "refund", 1)
 OTHER_EFFECT = effect_id_for(RUN, "refund", 2)
+OTHER_RUN = run_id_for("tenant-1", "agent-1", "second")
 CHARGE = "ch_1"
 PLENTY_MS = 60_000
 
@@ -50,6 +53,7 @@ class World:
 
     def __post_init__(self) -> None:
         self.stripe = FakeStripe(self.clock)
+        self.transport: Transport = self.stripe
         self.stripe.world.add_charge(CHARGE, "cus_1", 10_000_000)
 
     def refund(self, effect_id: str | None = EFFECT, run_id: str = RUN) -> Refund:
@@ -57,12 +61,25 @@ class World:
         marks = {"effect_id": effect_id, "run_id": run_id} if effect_id else {}
         return self.stripe.world.make_refund(CHARGE, 100, marks)
 
-    def record(self, *effects: Effect) -> None:
+    def record(self, *effects: Effect, run_id: str = RUN) -> None:
         """Let the ledger know a run with these effects."""
-        self.store.commit(a_change(run=a_run(run_id=RUN), effects=effects))
+        self.store.commit(a_change(f"of {run_id}", run=a_run(run_id=run_id), effects=effects))
+
+    def put_first(self, entry: object) -> None:
+        """Let Stripe show ``entry`` before all other refunds of the account."""
+        answer = self.stripe.__call__
+
+        def with_entry(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+            shown = answer(method, path, headers, body)
+            page = json.loads(shown.body)
+            page["data"].insert(0, entry)
+            return Answer(shown.status, shown.headers, json.dumps(page).encode())
+
+        self.transport = with_entry
 
     def audit(self, remaining_ms: int = PLENTY_MS) -> AuditResult:
-        refunds = StripeRefundAudit(StripeLibrary("sk_test_x", "http://127.0.0.1:1", self.stripe))
+        library = StripeLibrary("sk_test_x", "http://127.0.0.1:1", self.transport)
+        refunds = StripeRefundAudit(library)
         left = FakeTimeLeft(self.clock, self.clock.now_ms() + remaining_ms)
         auditor = Auditor(
             {"stripe_refunds": refunds}, self.store, self.clock, left, self.pauses.append
@@ -92,6 +109,23 @@ def a_refund_effect(effect_id: str = EFFECT, record_id: str | None = None) -> Ef
     )
 
 
+def another_refund_effect(record_id: str | None = None) -> Effect:
+    return a_refund_effect(OTHER_EFFECT, record_id).model_copy(update={"instance": 2})
+
+
+class DamagedStore(MemoryStore):
+    """A store in which one run cannot be read."""
+
+    def __init__(self, damaged: str) -> None:
+        super().__init__()
+        self._damaged = damaged
+
+    def load(self, run_id: str) -> RunLedger | None:
+        if run_id == self._damaged:
+            raise InvariantBroken("A record is damaged, or newer than this code.")
+        return super().load(run_id)
+
+
 def measured() -> dict[str, float]:
     return {found.metric.name: found.value for found in metrics._unsaid}
 
@@ -105,8 +139,10 @@ def reported(result: AuditResult) -> list[str]:
 
 
 def test_effects_that_were_made_once_are_compared_and_nothing_is_found(world: World) -> None:
-    made = [world.refund(), world.refund(OTHER_EFFECT)]
-    world.record(*(a_refund_effect(r.metadata["effect_id"], r.id) for r in made))
+    for run_id in (RUN, OTHER_RUN):
+        effect_id = effect_id_for(run_id, "refund", 1)
+        made = world.refund(effect_id, run_id)
+        world.record(a_refund_effect(effect_id, made.id), run_id=run_id)
 
     result = world.audit()
 
@@ -153,11 +189,125 @@ def test_a_refund_from_before_the_window_is_not_read_again(world: World) -> None
 
 
 def test_two_honest_refunds_of_one_charge_are_no_duplicate(world: World) -> None:
-    world.refund(EFFECT)
-    world.refund(OTHER_EFFECT)
-    world.record(a_refund_effect(EFFECT), a_refund_effect(OTHER_EFFECT))
+    other_effect = effect_id_for(OTHER_RUN, "refund", 1)
+    world.refund()
+    world.refund(other_effect, OTHER_RUN)
+    world.record(a_refund_effect())
+    world.record(a_refund_effect(other_effect), run_id=OTHER_RUN)
 
     assert world.audit().duplicates == []
+
+
+def test_two_refunds_that_one_run_has_both_proven_are_a_duplicate(world: World) -> None:
+    first, second = world.refund(), world.refund(OTHER_EFFECT)
+    world.record(a_refund_effect(EFFECT, first.id), another_refund_effect(record_id=second.id))
+
+    result = world.audit()
+
+    assert [found.effect_id for found in result.duplicates] == [OTHER_EFFECT]
+    assert set(result.duplicates[0].record_ids) == {first.id, second.id}
+    assert result.complete
+
+
+def test_a_refund_beside_one_that_was_proven_before_the_window_is_a_duplicate(
+    world: World,
+) -> None:
+    first = world.refund()
+    world.clock.pass_ms((WINDOW_SECONDS + 60) * 1000)
+    second = world.refund(OTHER_EFFECT)
+    world.record(a_refund_effect(EFFECT, first.id), another_refund_effect())
+
+    (found,) = world.audit().duplicates
+
+    assert set(found.record_ids) == {first.id, second.id}
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        {"state": EffectState.REJECTED},
+        {"superseded": True},
+        {"approval_id": None},
+        {"provider": "stripe_billing"},
+        {"operation": "another"},
+    ],
+    ids=str,
+)
+def test_a_second_write_in_the_place_of_another_or_of_another_kind_is_no_duplicate(
+    world: World, harmless: dict[str, object]
+) -> None:
+    first, second = world.refund(), world.refund(OTHER_EFFECT)
+    before = a_refund_effect(EFFECT, first.id).model_copy(update=harmless)
+    world.record(before, another_refund_effect(record_id=second.id))
+
+    assert world.audit().duplicates == []
+
+
+@pytest.mark.parametrize("status", ["failed", "canceled"])
+def test_a_refund_that_failed_beside_another_is_no_duplicate(world: World, status: str) -> None:
+    first, second = world.refund(), world.refund(OTHER_EFFECT)
+    first.script = ((0, status),)
+    world.record(a_refund_effect(EFFECT, first.id), another_refund_effect(record_id=second.id))
+
+    assert world.audit().duplicates == []
+
+
+def test_a_write_that_left_no_record_beside_another_is_no_duplicate(world: World) -> None:
+    second = world.refund(OTHER_EFFECT)
+    world.record(a_refund_effect(), another_refund_effect(record_id=second.id))
+
+    assert world.audit().duplicates == []
+
+
+def test_somebody_elses_refund_without_a_charge_hides_nothing(world: World) -> None:
+    first, second = world.refund(), world.refund()
+    world.record(a_refund_effect(record_id=first.id))
+    world.put_first({"id": "re_theirs", "object": "refund", "charge": None, "metadata": {}})
+
+    (found,) = world.audit().duplicates
+
+    assert set(found.record_ids) == {first.id, second.id}
+
+
+def test_a_refund_without_a_charge_leaves_the_audit_complete(world: World) -> None:
+    world.put_first({"id": "re_theirs", "object": "refund", "charge": None, "metadata": {}})
+
+    result = world.audit()
+
+    assert (result.complete, result.unreadable) == (True, 0)
+
+
+@pytest.mark.parametrize("entry", [{"object": "refund"}, None, {"id": "re_1", "metadata": 7}])
+def test_an_entry_that_cannot_be_read_hides_no_other_and_is_not_taken_for_nothing(
+    world: World, entry: object
+) -> None:
+    world.refund()
+    world.refund()
+    world.record(a_refund_effect())
+    world.put_first(entry)
+
+    result = world.audit()
+
+    assert len(result.duplicates) == 1
+    assert (result.complete, result.unreadable) == (False, 1)
+
+
+def test_a_run_that_cannot_be_read_hides_no_other_and_no_duplicate_of_its_own(
+    world: World,
+) -> None:
+    other_effect = effect_id_for(OTHER_RUN, "refund", 1)
+    world.refund(other_effect, OTHER_RUN)
+    world.refund(other_effect, OTHER_RUN)
+    world.refund()
+    world.refund()
+    world.store = DamagedStore(OTHER_RUN)
+    world.record(a_refund_effect())
+
+    result = world.audit()
+
+    assert {found.run_id for found in result.duplicates} == {RUN, OTHER_RUN}
+    assert result.unledgered == []
+    assert (result.complete, result.unreadable) == (False, 1)
 
 
 def test_a_refund_made_at_the_dashboard_is_none_of_ours(world: World) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from adapters.memory_store import MemoryStore
 from ledger.effect import Effect
+from ledger.errors import InvariantBroken
+from ledger.run import RunLedger
 from ledger.store import DuePage
 from ledger.transitions import EffectState, RunState
 from reconciler import census as census_module
@@ -186,3 +188,30 @@ def test_an_incomplete_census_says_what_it_found_and_never_zero() -> None:
     report(Census(runs=3, past_deadline=2, oldest_age_seconds=0.0, complete=False))
 
     assert measured() == {"UnknownEffectsPastDeadline": 2}
+
+
+class DamagedStore(MemoryStore):
+    """A store in which one run cannot be read."""
+
+    def load(self, run_id: str) -> RunLedger | None:
+        if run_id == "run_damaged":
+            raise InvariantBroken("A record is damaged, or newer than this code.")
+        return super().load(run_id)
+
+
+def test_a_run_that_cannot_be_read_hides_no_other_and_is_not_taken_for_settled() -> None:
+    world, store = World(), DamagedStore()
+    now_ms = world.clock.now_ms()
+    unknown = an_effect(
+        state=EffectState.UNKNOWN,
+        unsettled_since_ms=now_ms - 90_000,
+        attempts=(an_attempt(),),
+        recovery_deadline_seconds=60,
+    )
+    for name in ("run_damaged", "run_1", "run_2", "run_3"):
+        run = a_run(run_id=name, due_at_ms=now_ms)
+        store.commit(a_change(f"of {name}", run=run, effects=(unknown,)))
+
+    counted = take_census(store, world.clock, FakeTimeLeft(world.clock, now_ms + PLENTY_MS))
+
+    assert (counted.past_deadline, counted.unreadable, counted.complete) == (3, 1, False)

@@ -31,11 +31,13 @@ OUTAGES = [
     ProviderFault(FaultKind.NEVER_SENT),
     ProviderFault(FaultKind.ANSWERED, 503),
     ProviderFault(FaultKind.ANSWERED, 429),
+    ProviderFault(FaultKind.UNREADABLE, 502),
 ]
 NO_OUTAGES = [
     ProviderFault(FaultKind.ANSWERED, 402, "card_declined"),
     ProviderFault(FaultKind.ANSWERED, 404),
     ProviderFault(FaultKind.UNREADABLE),
+    ProviderFault(FaultKind.UNREADABLE, 200),
 ]
 
 
@@ -97,13 +99,18 @@ class Outside:
         """Let the provider fail, and everybody notice."""
         self.bank.fault = fault
         provider = self.process()
-        for _ in range(LIMITS.failures):
+        for number in range(LIMITS.failures):
             with pytest.raises(ProviderFault):
-                provider.look_up(CALL)
+                provider.look_up(a_call(number))
         self.bank.asked = 0
 
     def wait_until_probed(self) -> None:
         self.clock.pass_ms(LIMITS.open_seconds * 1000)
+
+
+def a_call(number: int) -> ProviderCall:
+    """Return a call for a write of its own."""
+    return CALL.model_copy(update={"bound": {"charge_id": f"ch_{number}"}})
 
 
 def held_back(act: Callable[[], object]) -> bool:
@@ -149,10 +156,29 @@ def test_given_failures_seen_by_several_processes_when_counted_then_they_add_up(
     processes = [outside.process() for _ in range(LIMITS.failures)]
 
     # Each has read the state before any of them wrote.
-    for process in processes:
-        assert not held_back(lambda process=process: process.look_up(CALL))  # type: ignore[misc]
+    for number, process in enumerate(processes):
+        call = a_call(number)
+        assert not held_back(lambda process=process, call=call: process.look_up(call))  # type: ignore[misc]
 
     assert held_back(lambda: outside.process().look_up(CALL))
+
+
+def test_given_one_write_that_is_repeated_and_fails_when_others_ask_then_they_may() -> None:
+    outside = Outside()
+    outside.bank.fault = OUTAGES[2]
+    bound = {"charge_id": "ch_1"}
+    call = CALL.model_copy(update={"bound": bound})
+    provider = outside.process()
+
+    for _ in range(LIMITS.failures * 2):
+        assert not held_back(lambda: provider.authority(bound, {}))
+        assert not held_back(lambda: provider.look_up(call))
+
+    assert not held_back(lambda: outside.process().look_up(a_call(2)))
+    stored = outside.breakers.inner.load("payments")
+    assert stored is not None
+    assert len(stored.failing) == 2
+    assert "ch_1" not in stored.model_dump_json()
 
 
 def test_given_what_is_held_back_when_classified_then_every_contract_says_not_reached() -> None:
