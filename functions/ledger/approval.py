@@ -46,6 +46,9 @@ class Approval(StoredRecord):
     compensates: str | None = None
     """Id of the effect that a yes takes back; None when the run's own writes are asked for."""
 
+    withdrawn: bool = False
+    """Whether it covers nothing any more: its run went to review before it was used."""
+
     task_token: str | None = None
     """A doorbell for the execution that waits; losing it loses nothing."""
 
@@ -83,6 +86,8 @@ class Approval(StoredRecord):
         """
         if self.state is not ApprovalState.APPROVED:
             return f"the approval is {self.state}"
+        if self.withdrawn:
+            return "the approval ended with a review"
         if self.expired(now_ms):
             return "the approval has expired"
         if not self.is_intact:

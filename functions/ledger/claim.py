@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from ledger.attempt import Attempt, AttemptOutcome
 from ledger.authorise import missing_grant
+from ledger.compensation import no_reason_to_undo
 from ledger.contract import ProviderContract
 from ledger.draft import Draft
 from ledger.effect import Effect
@@ -81,6 +82,10 @@ def claim(
         missing = missing_grant(definition, effect, ledger, draft.now_ms)
         if missing:
             raise ApprovalNeeded(f"{operation.name}: {missing}. Nothing was sent.")
+        if effect.compensates is not None:
+            unwanted = no_reason_to_undo(definition, ledger, effect.compensates)
+            if unwanted:
+                raise ApprovalNeeded(f"{operation.name}: {unwanted} Nothing was sent.")
         unproven = [name for name in operation.requires if ledger.proven(name) is None]
         if unproven:
             raise ReviewRequired(f"{operation.name} needs {unproven}, which is not proven.")

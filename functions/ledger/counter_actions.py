@@ -1,5 +1,6 @@
 """What an operator may offer when a later write was refused: to take an earlier one back."""
 
+from ledger.compensation import no_reason_to_undo
 from ledger.effect import Effect
 from ledger.instance import current_effect, is_stuck
 from ledger.offer import Consequence, Offer, RecoveryAction, make_offer
@@ -57,18 +58,4 @@ def _no_counter(situation: Situation, effect: Effect) -> str:
         for found in ledger.effects
     ):
         return "An effect is in conflict with the provider's records: reconcile it first."
-    if not _refused_later(situation, effect):
-        return "Nothing that was to follow it was refused for good."
-    return ""
-
-
-def _refused_later(situation: Situation, effect: Effect) -> bool:
-    """Return whether the provider has said no, for good, to a write that comes after ``effect``."""
-    order = [stage.operation for stage in situation.definition.stages]
-    later = order[order.index(effect.operation) + 1 :]
-    return any(
-        found.operation in later
-        and found.state is EffectState.REJECTED
-        and is_stuck(situation.ledger, found)
-        for found in situation.ledger.effects
-    )
+    return no_reason_to_undo(situation.definition, ledger, effect.effect_id)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from operator import attrgetter
 
-from ledger.approval import Approval
+from ledger.approval import Approval, ApprovalState
 from ledger.checkpoint import Checkpoint
 from ledger.due import next_look_at_ms
 from ledger.effect import Effect
@@ -109,6 +109,27 @@ class Draft:
             updates = {**ended, **updates}
         self.set_run(state=state, **updates)
         self.note(kind, reason, subject=self._run.run_id, prior=prior, state=state)
+        if state is RunState.REVIEW or (prior, state) == (RunState.REVIEW, RunState.ACTIVE):
+            self._withdraw_counter()
+
+    def _withdraw_counter(self) -> None:
+        """Let a counter-effect that was not made need a new offer, and a new yes.
+
+        Whoever lets the run go on later decides about something else, and must not make it.
+        """
+        asked = self.ledger.newest_approval()
+        over = asked is None or asked.withdrawn or asked.state is ApprovalState.DECLINED
+        if asked is None or over or asked.compensates is None:
+            return
+        made = [self.ledger.effect(found) for found in asked.spent_on.values()]
+        if any(found is not None and found.state is not EffectState.PLANNED for found in made):
+            return
+        self.put_approval(asked.model_copy(update={"withdrawn": True}))
+        self.note(
+            EventKind.APPROVAL_LAPSED,
+            "the run went to review before it was used: only a new offer asks again",
+            subject=asked.approval_id,
+        )
 
     def send_to_review(self, reason: str, *, recovers: bool = False) -> None:
         """Move the run to review; one that is there already gets the reason beside its first.
@@ -173,6 +194,10 @@ class Draft:
             details=details,
         )
         self._tell_reviewer(moved)
+        takes_back = self._run.is_open and self.ledger.counter_approval() is not None
+        if effect.state is EffectState.REJECTED and takes_back:
+            # It may be what the counter-effect was offered for.
+            self.send_to_review(f"{effect.operation} is no longer refused: {reason}")
         if not self._run.is_open:
             self._after_the_end = f"{effect.operation} is {state} after the run had ended: {reason}"
         return moved

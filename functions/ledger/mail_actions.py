@@ -2,7 +2,7 @@
 
 from ledger.effect import Effect
 from ledger.offer import Consequence, Offer, RecoveryAction, make_offer
-from ledger.situation import RETIRED, Situation
+from ledger.situation import RETIRED, UNDONE, Situation
 from ledger.transitions import EffectState, RunState
 
 UNDECIDED_MAIL_STATES = frozenset(
@@ -63,6 +63,10 @@ def _no_mail_decision(situation: Situation, mail: Effect) -> str:
         return "The run is not in review."
     if situation.definition.retired:
         return RETIRED
+    if situation.ledger.undone_effects():
+        return UNDONE
+    if any(found.compensates and found.unsettled for found in situation.ledger.effects):
+        return "Whether something is taken back is in doubt: reconcile it first."
     newest = situation.ledger.newest_effect(mail.operation)
     if mail.superseded or (newest and newest.instance > mail.instance):
         return "Another one has taken its place."

@@ -31,6 +31,9 @@ NOT_DONE_WORDS = "was not made"
 UNTIL_WORDS = "works until {moment}"
 ENDED_WORDS = "ended on {moment} as it was meant to, and a new request makes a new one"
 UNDONE_WORDS = "was confirmed, and is taken back since with the customer's approval"
+MAY_BE_UNDONE_WORDS = (
+    "was confirmed, and whether it was taken back since is not proven; do not repeat it"
+)
 ATTESTED_WORDS = "is taken as sent on an operator's word; do not repeat it"
 NEXT_WORDS = {
     RunState.ACTIVE: "The system continues by itself; wait for it.",
@@ -48,6 +51,11 @@ class EffectFact(Record):
     state: EffectState
     record_id: str | None
     fields: dict[str, Scalar]
+    undone: bool = False
+    """Whether it was confirmed and has been taken back since."""
+
+    may_be_undone: bool = False
+    """Whether it was confirmed, and may have been taken back since."""
 
 
 class ResumePacket(Record):
@@ -107,7 +115,11 @@ def _sentence(facts: RunFacts, effect: EffectFacts) -> str:
     money = money_in(effect.bound)
     if money:
         words.append(f"for {money}")
-    said = UNDONE_WORDS if effect.undone else _state_words(facts, effect.state)
+    said = _state_words(facts, effect.state)
+    if effect.undone:
+        said = UNDONE_WORDS
+    elif effect.may_be_undone:
+        said = MAY_BE_UNDONE_WORDS
     return " ".join([*words, said]) + _end(effect)
 
 
@@ -128,11 +140,14 @@ def _state_words(facts: RunFacts, state: EffectState) -> str:
 
 
 def _fact(effect: EffectFacts) -> EffectFact:
+    not_known_to_stand = effect.undone or effect.may_be_undone
     return EffectFact(
         operation=effect.operation,
         state=effect.state,
         record_id=None if effect.attested else effect.record_id,
-        fields=effect.proven_fields or effect.bound,
+        fields={} if not_known_to_stand else effect.proven_fields or effect.bound,
+        undone=effect.undone,
+        may_be_undone=effect.may_be_undone,
     )
 
 

@@ -12,6 +12,7 @@ from ledger.answer import keep_late_result, settle_fault, settle_record, use_lat
 from ledger.authorise import check_consequence, read_authority
 from ledger.claim import LEDGER_WRITE_MARGIN_SECONDS, check_can_begin, check_pace, claim
 from ledger.compare import Judgement, judge
+from ledger.compensation import check_still_ours
 from ledger.contract import ErrorClass, FaultKind, ProviderContract
 from ledger.draft import Draft
 from ledger.effect import Effect
@@ -99,6 +100,7 @@ def _performed(
     contract = ports.providers[operation.provider].contract
     check_still_absent(ports, task.run_id, effect, task.actor)
     check_evidence_holds(ports, operation, ledger, task.actor)
+    check_still_ours(ports, ledger, effect)
     _check_time(time_left, contract)
     personal = _personal_fields(ports, task, contract)
     check_consequence(effect, ports.providers[effect.provider].consequence(effect.request.params()))

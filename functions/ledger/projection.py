@@ -53,6 +53,9 @@ class EffectFacts(Record):
     undone: bool
     """Whether it was confirmed and has been taken back since, by a counter-effect."""
 
+    may_be_undone: bool
+    """Whether it was confirmed, and a counter-effect was begun whose outcome is not proven."""
+
     over: bool
     """Whether another instance counts in its place: it was refused, given up by a person, or
     reported something that was replaced since."""
@@ -170,6 +173,7 @@ def project(definition: WorkflowDefinition, ledger: RunLedger, now_ms: int) -> R
                 operation.label,
                 now_ms,
                 undone=ledger.is_undone(effect.effect_id),
+                may_be_undone=ledger.may_be_undone(effect.effect_id),
                 over=_is_over(ledger, operation, effect),
             )
             for operation in definition.operations
@@ -187,12 +191,15 @@ def project(definition: WorkflowDefinition, ledger: RunLedger, now_ms: int) -> R
 def _may_be_told(ledger: RunLedger, checkpoint: str) -> bool:
     """Return whether a claim that is proven may be told as it stands.
 
-    A person's word is told as such beside the effect. A yes speaks of what was asked then, and is
-    not repeated while something else is asked, or after a no.
+    One that a counter-effect may have undone is not. A person's word is told as such beside the
+    effect. A yes speaks of what was asked then, and is not repeated while something else is asked,
+    or after a no.
     """
     proof = ledger.proven(checkpoint)
     newest = ledger.newest_approval()
     if proof is None or proof.evidence.record_id == ATTESTED:
+        return False
+    if proof.effect_id is not None and ledger.may_be_undone(proof.effect_id):
         return False
     given = ledger.approval(proof.evidence.record_id)
     return given is None or newest is None or newest.state is ApprovalState.APPROVED
@@ -207,10 +214,11 @@ def _is_over(ledger: RunLedger, operation: Operation, effect: Effect) -> bool:
 
 
 def _effect_facts(
-    effect: Effect, label: str, now_ms: int, *, undone: bool, over: bool
+    effect: Effect, label: str, now_ms: int, *, undone: bool, may_be_undone: bool, over: bool
 ) -> EffectFacts:
     evidence = effect.evidence
     confirmed = effect.state is EffectState.CONFIRMED
+    stands = confirmed and not undone and not may_be_undone
     return EffectFacts(
         effect_id=effect.effect_id,
         operation=effect.operation,
@@ -221,7 +229,7 @@ def _effect_facts(
         record_id=evidence.record_id if evidence else None,
         attested=confirmed and evidence is not None and evidence.record_id == ATTESTED,
         provider_status=evidence.provider_status if evidence else "",
-        proven_fields=evidence.fields if evidence and confirmed and not undone else {},
+        proven_fields=evidence.fields if evidence and stands else {},
         attempts=len(effect.attempts),
         last_fault=effect.attempts[-1].fault if effect.attempts else "",
         idempotency_key=effect.idempotency_key,
@@ -237,6 +245,7 @@ def _effect_facts(
         valid_until_ms=valid_until_ms(effect.bound),
         ended=has_ended(effect.bound, now_ms),
         undone=undone,
+        may_be_undone=may_be_undone and confirmed and not undone,
         over=over,
     )
 

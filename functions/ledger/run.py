@@ -6,7 +6,7 @@ from ledger.approval import Approval, ApprovalState
 from ledger.checkpoint import Checkpoint
 from ledger.effect import Effect
 from ledger.record import Scalar, StoredRecord
-from ledger.transitions import OPEN_RUN_STATES, EffectState, RunState
+from ledger.transitions import DOUBTFUL_EFFECT_STATES, OPEN_RUN_STATES, EffectState, RunState
 
 
 class Run(StoredRecord):
@@ -112,7 +112,8 @@ class RunLedger:
     def pending_approval(self) -> Approval | None:
         """Return the approval that waits for a decision, None when none does."""
         newest = self.newest_approval()
-        return newest if newest and newest.state is ApprovalState.PENDING else None
+        waits = newest and newest.state is ApprovalState.PENDING and not newest.withdrawn
+        return newest if waits else None
 
     def proven(self, name: str) -> Checkpoint | None:
         """Return the checkpoint, None while its claim is not proven.
@@ -136,6 +137,13 @@ class RunLedger:
             for found in self.effects
         )
 
+    def may_be_undone(self, effect_id: str) -> bool:
+        """Return whether a counter-effect may have taken the effect back, which nobody knows."""
+        return any(
+            found.compensates == effect_id and found.state in DOUBTFUL_EFFECT_STATES
+            for found in self.effects
+        )
+
     def undone_effects(self) -> tuple[Effect, ...]:
         """Return the effects that were taken back. What the run was for is not done any more."""
         return tuple(found for found in self.effects if self.is_undone(found.effect_id))
@@ -146,7 +154,7 @@ class RunLedger:
         It is being asked for or was given, so the run's own work does not go on.
         """
         newest = self.newest_approval()
-        if newest is None or newest.compensates is None:
+        if newest is None or newest.compensates is None or newest.withdrawn:
             return None
         asked = (
             newest.state is ApprovalState.PENDING and self.run.state is RunState.AWAITING_APPROVAL

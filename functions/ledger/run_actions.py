@@ -13,7 +13,7 @@ def reconcile(situation: Situation) -> Offer:
     lookable = situation.lookable()
     refused = ""
     if not situation.ledger.run.is_open:
-        refused = "The run is closed."
+        refused = "The run has ended."
     elif not lookable:
         refused = "Nothing is unsettled that a provider could be asked about."
     providers = tuple(sorted({found.provider for found in lookable}))
@@ -123,7 +123,7 @@ def mark_engineering(situation: Situation) -> Offer:
     run = situation.ledger.run
     refused = ""
     if not run.is_open:
-        refused = "The run is closed."
+        refused = "The run has ended."
     elif run.engineering:
         refused = "It is marked already."
     return make_offer(

@@ -30,6 +30,7 @@ UNTIL_WORDS = "works until {moment}"
 ENDED_WORDS = "ended on {moment}, as it was meant to; ask again to get a new one"
 
 UNDONE_WORDS = "confirmed, and taken back since with your approval"
+MAY_BE_UNDONE_WORDS = "was confirmed, and whether it was taken back since is not proven"
 ATTESTED_WORDS = "taken as sent by an operator"
 
 
@@ -85,6 +86,8 @@ def _effect_status(facts: RunFacts, effect: EffectFacts) -> EffectStatus:
     status = UNPROVEN_WORDS if given_up else EFFECT_WORDS[effect.state]
     if effect.undone:
         status = UNDONE_WORDS
+    elif effect.may_be_undone:
+        status = MAY_BE_UNDONE_WORDS
     return EffectStatus(
         operation=effect.operation,
         status=_with_end(effect, ATTESTED_WORDS if effect.attested else status),

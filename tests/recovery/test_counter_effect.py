@@ -6,9 +6,12 @@ import pytest
 
 from ledger.approve import Decision
 from ledger.effect import Effect
-from ledger.event import EventKind
+from ledger.event import Actor, EventKind
+from ledger.notice import look_again
 from ledger.offer import RecoveryAction
 from ledger.transitions import EffectState, RunState
+from providers.stripe_api import MARK
+from tests.fakes.stripe import Fault as StripeFault
 from tests.recovery.desk import choose, offered
 from tests.recovery.invariants import check_invariants
 from tests.recovery.tap import Call, Fault, Strike
@@ -158,3 +161,103 @@ def test_whatever_fails_while_it_is_made_it_is_made_once(strike: Strike) -> None
         assert world.ledger.run.state is RunState.REVIEW
         confirmed = [e for e in world.events if e.kind is EventKind.EFFECT_CONFIRMED]
         assert len(confirmed) == 2
+
+
+def test_a_renewal_that_another_run_ended_since_is_not_switched_on_again() -> None:
+    # Given a customer who has agreed, and a renewal that was on and ended again by another run.
+    world = agreed()
+    (subscription,) = world.stripe.world.subscriptions.values()
+    assert subscription.metadata[MARK] == effect_of(world, "cancel_renewal").effect_id
+    subscription.metadata[MARK] = "eff_of_another_run"
+
+    # When the sweeper comes by.
+    world.run()
+
+    # Then what the other run did stands, and a person looks.
+    check_invariants(world)
+    assert renewal_is_off(world)
+    assert len(switched(world)) == 1
+    assert world.ledger.run.state is RunState.REVIEW
+    assert "no longer carries the mark" in world.ledger.run.review_reason
+
+
+def refund_comes_after_all() -> World:
+    """Return a world in which the refund that had failed succeeds hours later."""
+    world = World()
+    world.stripe.world.next_refund_script = ((0, "pending"), (600, "failed"), (7200, "succeeded"))
+    world.run()
+    assert effect_of(world, "refund").state is EffectState.REJECTED
+    return world
+
+
+def stripe_tells_of_the_refund(world: World) -> None:
+    """Let the provider's notice come, upon which the refund is read again."""
+    run_id, refund = world.ledger.run.run_id, effect_of(world, "refund")
+    stripe = Actor(kind="reconciler", actor_id="stripe-notice")
+    world.processes.run(
+        "webhook", lambda ports: look_again(ports, run_id, refund.effect_id, stripe)
+    )
+
+
+def test_a_refund_that_comes_while_the_customer_is_asked_ends_the_question() -> None:
+    # Given a customer who is asked, because the refund had failed.
+    world = refund_comes_after_all()
+    offers_to_switch_it_on(world)
+    world.customer.next_at_ms = world.clock.now_ms() + 10 * 3600_000
+    world.clock.pass_ms(9 * 3600_000)
+
+    # When the refund is found made after all, and the customer answers later.
+    stripe_tells_of_the_refund(world)
+    assert effect_of(world, "refund").state is EffectState.CONFIRMED
+    assert "refund is no longer refused" in world.ledger.run.review_reason
+    world.run()
+
+    # Then the renewal stays ended, for the money was paid back.
+    assert renewal_is_off(world)
+    assert len(switched(world)) == 1
+    # And the run can go on as it was asked for.
+    choose(world, RecoveryAction.RESUME)
+    world.run()
+    assert world.ledger.run.state is RunState.COMPLETED
+    assert renewal_is_off(world)
+
+
+def test_a_yes_that_ran_out_does_not_keep_the_run_from_going_on() -> None:
+    # Given a yes that nobody acted on before it ran out, and a refund that comes later.
+    world = refund_comes_after_all()
+    offers_to_switch_it_on(world)
+    world.sweeper_runs = False
+    world.run_until(lambda ledger: ledger.run.state is RunState.ACTIVE)
+    world.clock.pass_ms(25 * 3600_000)
+    world.sweeper_runs = True
+    world.run()
+    stripe_tells_of_the_refund(world)
+
+    # When an operator lets the run go on.
+    choose(world, RecoveryAction.RESUME)
+    world.run()
+
+    # Then it does what it was asked for.
+    assert world.ledger.run.state is RunState.COMPLETED
+    assert renewal_is_off(world)
+
+
+def test_while_nobody_knows_whether_it_is_on_again_nobody_is_told_that_it_is_off() -> None:
+    # Given a write of ours that switched the renewal on, and whose answer was lost.
+    world = agreed()
+    world.stripe.fail_next(StripeFault.COMMIT_THEN_DROP, path_prefix="/v1/subscriptions")
+    world.run_until(
+        lambda ledger: any(
+            found.operation == "resume_renewal" and found.state is EffectState.UNKNOWN
+            for found in ledger.effects
+        )
+    )
+    assert not renewal_is_off(world)
+
+    # When the customer looks.
+    said = world.customer.read()
+
+    # Then nothing says that it is off.
+    assert said is not None
+    assert "the renewal is off" not in str(said["body"])
+    assert "whether it was taken back since is not proven" in str(said["body"])

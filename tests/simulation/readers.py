@@ -206,7 +206,8 @@ def _may_be_told(
     if definition.contract(checkpoint).owner == "ledger":
         newest = max(ledger.approvals, key=lambda found: found.requested_at_ms)
         return newest.state is ApprovalState.APPROVED
-    return proof.effect_id not in check.attested
+    known = not _may_be_taken_back(ledger, proof.effect_id)
+    return known and proof.effect_id not in check.attested
 
 
 def _is_outdated(definition: WorkflowDefinition, ledger: RunLedger, effect: Effect) -> bool:
@@ -241,6 +242,15 @@ def _is_proven(check: "Check", ledger: RunLedger, effect: Effect) -> bool:
         effect.state is EffectState.CONFIRMED
         and effect.effect_id not in check.attested
         and not taken_back(ledger, effect.effect_id)
+        and not _may_be_taken_back(ledger, effect.effect_id)
+    )
+
+
+def _may_be_taken_back(ledger: RunLedger, effect_id: str | None) -> bool:
+    """Return whether a counter-effect was begun of which nobody knows what became."""
+    known = (EffectState.PLANNED, EffectState.REJECTED, EffectState.CONFIRMED)
+    return effect_id is not None and any(
+        found.compensates == effect_id and found.state not in known for found in ledger.effects
     )
 
 
