@@ -38,6 +38,10 @@ READY := $(VENV)/.ready-$(SETUP_HASH)
 
 # How many schedules "make simulate" plays; some two minutes on two processors.
 SEEDS ?= 20000
+# How many refunds "make chaos" asks for, and how many faults it plans; with SEED the same plan again.
+RUNS ?= 200
+FAULTS ?= 110
+SEED ?=
 # Which modules of the ledger "make mutants" changes; all when none is named.
 MODULES ?=
 
@@ -55,7 +59,7 @@ LAYER_READY := .build/.layer-$(shell cksum < functions/requirements.txt | cut -d
 NAME ?=
 PROVIDER ?=
 
-.PHONY: help demo test simulate read-cost mutants new-workflow new-version new-machine sandbox synth bootstrap drift deploy layer lock lint clean setup browser linux
+.PHONY: help demo test simulate chaos read-cost mutants new-workflow new-version new-machine sandbox synth bootstrap drift deploy layer lock lint clean setup browser linux
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' Makefile
@@ -70,6 +74,9 @@ test: linux lint browser ## Lint, types, layers and all tests
 
 simulate: linux $(READY) ## Seeded schedules with faults at every call: make simulate SEEDS=100000
 	@python -m tests.simulation --seeds $(SEEDS)
+
+chaos: linux $(READY) ## Many refunds at once, workers killed, the AWS restarted: do the books agree? make chaos SEED=7
+	@exec $(BIN)/python -m sandbox.chaos --runs $(RUNS) --faults $(FAULTS) $(if $(SEED),--seed $(SEED))
 
 read-cost: $(READY) ## What recovery reads among 1,000 and among 100,000 open runs: the same (two minutes)
 	@python -m tests.read_cost
