@@ -37,6 +37,7 @@ function card(effect, exponents, nowMs) {
       effectState(effect.state),
       effect.overdue && element("span", { class: "tag" }, "overdue"),
       effect.undone && element("span", { class: "tag" }, "taken back since"),
+      effect.may_be_undone && !effect.undone && element("span", { class: "tag" }, "may be taken back since"),
     ),
     facts(
       ["Provider's record", effect.attested ? "none: an operator's word" : effect.record_id && record(effect.record_id)],
