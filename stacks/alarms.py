@@ -12,6 +12,7 @@ from aws_cdk.aws_dynamodb import ITable
 from aws_cdk.aws_sqs import IQueue
 
 from runtime import metric_names as names
+from stacks.access import DUE_INDEX, REVIEW_INDEX
 from stacks.audit import AUDIT_INTERVAL_MINUTES, CENSUS_INTERVAL_MINUTES
 from stacks.recovery import SWEEP_INTERVAL_MINUTES
 
@@ -241,6 +242,30 @@ def _throttled(table: ITable) -> Iterator[Watch]:
             2,
             NOTHING_HAPPENED,
             f"Requests to the ledger's table were {meaning}",
+            "see whether traffic has grown; on-demand capacity follows within minutes.",
+        )
+    # DynamoDB counts the reads of an index by the index, and not by its table.
+    for name, index in {
+        "DueIndexThrottled": DUE_INDEX,
+        "ReviewIndexThrottled": REVIEW_INDEX,
+    }.items():
+        yield Watch(
+            name,
+            Metric(
+                namespace="AWS/DynamoDB",
+                metric_name="ReadThrottleEvents",
+                dimensions_map={
+                    "TableName": table.table_name,
+                    "GlobalSecondaryIndexName": index,
+                },
+                statistic=Stats.SUM,
+                period=period,
+            ),
+            0,
+            ABOVE,
+            2,
+            NOTHING_HAPPENED,
+            f"Reads of the ledger's index {index!r} were {meaning}",
             "see whether traffic has grown; on-demand capacity follows within minutes.",
         )
     yield Watch(

@@ -2,7 +2,7 @@
 
 from ledger.effect import Effect
 from ledger.offer import Consequence, Offer, RecoveryAction, make_offer
-from ledger.situation import RETIRED, UNDONE, Situation
+from ledger.situation import OUTLIVED, RETIRED, UNDONE, Situation
 from ledger.transitions import EffectState, RunState
 
 UNDECIDED_MAIL_STATES = frozenset(
@@ -41,7 +41,7 @@ def send_again(situation: Situation, mail: Effect) -> Offer:
     return make_offer(
         RecoveryAction.SEND_AGAIN,
         f"Send again: {_label(situation, mail)}",
-        _no_mail_decision(situation, mail),
+        _no_mail_decision(situation, mail) or (OUTLIVED if situation.has_outlived() else ""),
         Consequence(
             reads=(),
             writes=tuple(found.label for found in situation.remaining()),

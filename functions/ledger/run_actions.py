@@ -4,7 +4,7 @@ from ledger.authorise import approval_payload
 from ledger.instance import is_stuck
 from ledger.offer import Consequence, Offer, RecoveryAction, make_offer
 from ledger.projection import last_verified
-from ledger.situation import RETIRED, UNDONE, Situation
+from ledger.situation import OUTLIVED, RETIRED, UNDONE, Situation
 from ledger.transitions import EffectState, RunState
 
 
@@ -74,7 +74,7 @@ def _no_resume(situation: Situation) -> str:
     asks = any(found.needs_approval for found in situation.remaining())
     if asks and pending is not None and pending.expired(situation.now_ms):
         return "The customer did not decide in time: request a fresh approval."
-    return ""
+    return OUTLIVED if situation.has_outlived() else ""
 
 
 def settle_first(situation: Situation) -> str:

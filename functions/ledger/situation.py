@@ -8,10 +8,12 @@ from ledger.effect import Effect
 from ledger.instance import current_effect
 from ledger.run import RunLedger
 from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState
+from ledger.validity import VALID_UNTIL, has_ended
 from ledger.versions import Versions
 from ledger.workflow import Operation, WorkflowDefinition
 
 UNDONE = "What was done is taken back: the run can be closed, and does not go on."
+OUTLIVED = "What is left to give has ended meanwhile: close the run, and it can be asked for anew."
 RETIRED = "The run's version is no longer deployed: nothing can go on by its rules."
 
 # States in which looking again may settle something.
@@ -39,6 +41,15 @@ class Situation:
                 found.state in LOOKABLE_STATES
                 and self.contracts(found.provider).look_up is not LookUp.NONE
             )
+        )
+
+    def has_outlived(self) -> bool:
+        """Return whether what is left to give has ended, by the time until which it was proven."""
+        return any(
+            name == VALID_UNTIL and has_ended({name: proof.value(field)}, self.now_ms)
+            for operation in self.remaining()
+            for name, checkpoint, field in operation.evidence_fields
+            if (proof := self.ledger.proven(checkpoint)) is not None
         )
 
     def remaining(self, definition: WorkflowDefinition | None = None) -> tuple[Operation, ...]:

@@ -38,6 +38,8 @@ MISSING = {
     "UnhandledRuns": "notBreaching",
     "LedgerReadsThrottled": "notBreaching",
     "LedgerWritesThrottled": "notBreaching",
+    "DueIndexThrottled": "notBreaching",
+    "ReviewIndexThrottled": "notBreaching",
     "FunctionsThrottled": "notBreaching",
 }
 

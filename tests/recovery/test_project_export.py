@@ -14,10 +14,11 @@ from ledger.workflow import WorkflowDefinition
 from providers.s3_layout import files_prefix, owner_key
 from tests.fakes.archive_bench import ARTIFACTS, PROJECTS, owner_record
 from tests.fakes.s3 import FakeS3, S3Fault, StoredObject
-from tests.recovery.desk import choose
+from tests.recovery.desk import choose, offered
 from tests.recovery.invariants import check_invariants, check_outcome
 from tests.recovery.scenarios import scenarios
 from tests.recovery.scenarios.project_export import ProjectExportOutside, archives
+from tests.recovery.tap import Strike
 from tests.recovery.world import World
 
 VERSION = "project-export@1"
@@ -226,3 +227,21 @@ def test_another_scope_or_schema_needs_another_decision(
     assert missing(definition) == ""
     assert missing(_with_fixed(definition)) == ""  # other code, the same consequence
     assert missing(_with_fixed(definition, **fixed)) != ""
+
+
+def test_given_a_link_in_doubt_when_its_time_has_ended_then_nobody_is_offered_to_send_it(
+    world: World,
+) -> None:
+    world.tap.strike_next("DeliverLink", "ses_artifact_link.call", Strike.CRASH_BEFORE)
+    world.run()
+    assert world.ledger.run.state is RunState.REVIEW
+    assert offered(world)[RecoveryAction.SEND_AGAIN].allowed
+
+    world.clock.pass_ms(4 * 24 * 3_600_000)
+
+    found = offered(world)
+    assert "has ended meanwhile" in found[RecoveryAction.SEND_AGAIN].refused_because
+    assert found[RecoveryAction.TREAT_AS_SENT].allowed
+    assert found[RecoveryAction.CLOSE].allowed
+    choose(world, RecoveryAction.MARK_ENGINEERING)
+    assert world.ses.sent == []
