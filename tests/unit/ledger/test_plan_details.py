@@ -6,10 +6,11 @@ from ledger.attempt import AttemptOutcome
 from ledger.canonical import canonical_bytes
 from ledger.effect import MAX_REQUEST_BYTES
 from ledger.errors import ProviderUnavailable, ReviewRequired
+from ledger.idempotency import idempotency_key_for
 from ledger.plan import existing_or_planned
 from ledger.transitions import EffectState
 from tests.builders import an_attempt
-from tests.unit.ledger.sample import DEFINITION, NEVER_SENT, PAYMENTS, RECEIPT_ID
+from tests.unit.ledger.sample import DEFINITION, NEVER_SENT, PAYMENTS, RECEIPT_ID, RUN_ID
 from tests.unit.ledger.scripted_provider import Step
 from tests.unit.ledger.support import World, an_approved_world, given
 from tests.unit.ledger.test_plan import quote_another_refund
@@ -49,6 +50,23 @@ def test_given_a_contract_when_planned_then_its_times_are_fixed_with_the_effect(
     assert {name: getattr(planned, name) for name in times} == times
     assert (planned.provider, planned.checkpoint) == ("payments", "refund_confirmed")
     assert (planned.generation, planned.instance) == (1, 1)
+
+
+def test_given_a_write_when_planned_then_its_key_is_of_this_run_this_write_and_this_instance() -> (
+    None
+):
+    world = an_approved_world()
+
+    planned = existing_or_planned(world.ports, DEFINITION, REFUND, world.ledger)
+
+    of_it = idempotency_key_for(RUN_ID, "refund", planned.bound, 1, 1)
+    assert planned.idempotency_key == of_it
+    assert of_it not in {
+        idempotency_key_for("run_other", "refund", planned.bound, 1, 1),
+        idempotency_key_for(RUN_ID, "fee", planned.bound, 1, 1),
+        idempotency_key_for(RUN_ID, "refund", planned.bound, 2, 1),
+        idempotency_key_for(RUN_ID, "refund", planned.bound, 1, 2),
+    }
 
 
 def test_given_a_receipt_that_never_left_when_tried_at_once_then_its_pause_still_counts() -> None:
