@@ -128,7 +128,8 @@ def test_an_archive_is_handed_to_nobody_else(person: Person, project_id: str) ->
     assert other.status_code == 404
     assert agent.status_code in (403, 404)
     assert all(policy["PublicAccessBlockConfiguration"].values())
-    assert key == f"artifacts/{person.ledger(run_id).effects[0].effect_id}"
+    (archive,) = (one for one in person.ledger(run_id).effects if one.operation == "archive")
+    assert key == f"artifacts/{archive.effect_id}"
     give_project(person.sandbox.aws_port, project_id, "cus_somebody_else")
     assert person.api.call("customer", "GET", path).status_code == 404
 
