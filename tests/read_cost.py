@@ -27,7 +27,8 @@ from adapters.dynamodb_store import DynamoDbStore
 from ledger.transitions import EffectState
 from reconciler.reconcile_worker import look_after
 from reconciler.sweeper import nominate
-from runtime.guarded_providers import Budget, GuardedProviders
+from runtime.breaker_budget import Budget
+from runtime.guarded_providers import GuardedProviders
 from tests.builders import a_change, a_run, an_attempt
 from tests.fakes.clock import START_MS, FakeClock, FakeTimeLeft
 from tests.fakes.nominations import FakeNominations

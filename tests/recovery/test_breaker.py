@@ -11,7 +11,8 @@ from ledger.approval import ApprovalState
 from ledger.breaker import Breaker
 from ledger.ports import Ports
 from ledger.transitions import RunState
-from runtime.guarded_providers import Budget, GuardedProviders
+from runtime.breaker_budget import Budget
+from runtime.guarded_providers import GuardedProviders
 from tests.recovery.scenario import finish
 from tests.recovery.scenarios.cancel_refund import WANTED
 from tests.recovery.world import World

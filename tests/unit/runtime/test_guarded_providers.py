@@ -1,28 +1,27 @@
 """A failing provider is left alone by everybody, and nothing about any effect changes by that."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from io import StringIO
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from adapters.memory_breakers import MemoryBreakers
-from ledger.breaker import BREAKER_OPEN, Breaker
+from ledger.breaker import BREAKER_OPEN
 from ledger.contract import ErrorClass, FaultKind
-from ledger.errors import LedgerUnavailable, ProviderUnavailable
+from ledger.errors import ProviderUnavailable
 from ledger.perform import perform
 from ledger.ports import Ports
 from ledger.provider import Provider, ProviderCall, ProviderFault
 from ledger.reconcile import reconcile_run
 from ledger.transitions import EffectState
 from providers.contracts import CONTRACTS
-from runtime.guarded_providers import REMEMBERED_SECONDS, Budget, GuardedProviders
+from runtime.breaker_budget import Budget
+from runtime.guarded_providers import GuardedProviders
 from tests.fakes.clock import FakeClock, FakeTimeLeft
-from tests.recovery.logs import log_into
 from tests.unit.ledger.sample import DEFINITION, PAYMENTS, POST, RUN_ID, TASK
 from tests.unit.ledger.scripted_provider import ScriptedProvider
 from tests.unit.ledger.support import World, an_approved_world, an_unknown_world
+from tests.unit.runtime.counted_breakers import CountedBreakers
 
 LIMITS = PAYMENTS.breaker
 CALL = ProviderCall(run_id="run_1", effect_id="eff_1", idempotency_key="key_1", bound={}, params={})
@@ -39,28 +38,6 @@ NO_OUTAGES = [
     ProviderFault(FaultKind.UNREADABLE),
     ProviderFault(FaultKind.UNREADABLE, 200),
 ]
-
-
-@dataclass
-class CountedBreakers:
-    """Breakers whose reads and writes are counted, and may fail."""
-
-    inner: MemoryBreakers = field(default_factory=MemoryBreakers)
-    loads: int = 0
-    saves: int = 0
-    failure: LedgerUnavailable | None = None
-
-    def load(self, provider: str) -> Breaker | None:
-        self.loads += 1
-        if self.failure:
-            raise self.failure
-        return self.inner.load(provider)
-
-    def save(self, breaker: Breaker) -> bool:
-        self.saves += 1
-        if self.failure:
-            raise self.failure
-        return self.inner.save(breaker)
 
 
 class Bank(ScriptedProvider):
@@ -150,19 +127,6 @@ def test_given_a_provider_that_refuses_when_asked_often_then_it_is_asked_every_t
     assert outside.breakers.saves == 0
 
 
-def test_given_failures_seen_by_several_processes_when_counted_then_they_add_up() -> None:
-    outside = Outside()
-    outside.bank.fault = OUTAGES[0]
-    processes = [outside.process() for _ in range(LIMITS.failures)]
-
-    # Each has read the state before any of them wrote.
-    for number, process in enumerate(processes):
-        call = a_call(number)
-        assert not held_back(lambda process=process, call=call: process.look_up(call))  # type: ignore[misc]
-
-    assert held_back(lambda: outside.process().look_up(CALL))
-
-
 def test_given_one_write_that_is_repeated_and_fails_when_others_ask_then_they_may() -> None:
     outside = Outside()
     outside.bank.fault = OUTAGES[2]
@@ -222,6 +186,21 @@ def test_given_a_provider_that_is_back_when_probed_often_enough_then_everybody_m
     assert not held_back(lambda: outside.process().look_up(CALL))
 
 
+def test_given_a_probe_that_is_refused_when_that_is_all_then_it_was_answered_as_well() -> None:
+    outside = Outside()
+    outside.break_down()
+    outside.bank.fault = NO_OUTAGES[0]
+    outside.wait_until_probed()
+    provider = outside.process()
+
+    for _ in range(LIMITS.probes):
+        assert not held_back(lambda: provider.look_up(CALL))
+
+    stored = outside.breakers.inner.load("payments")
+    assert stored is not None
+    assert stored.open_until_ms is None
+
+
 def test_given_a_probe_that_fails_when_others_ask_then_they_wait_as_long_again() -> None:
     outside = Outside()
     outside.break_down()
@@ -262,35 +241,12 @@ def test_given_authority_read_elsewhere_when_that_fails_then_this_provider_is_no
     assert outside.breakers.saves == 0
 
 
-def test_given_a_closed_breaker_when_calls_are_answered_then_one_small_read_in_seconds_is_all() -> (
-    None
-):
-    outside = Outside()
-    provider = outside.process()
-
-    for _ in range(50):
-        provider.look_up(CALL)
-    assert (outside.breakers.loads, outside.breakers.saves) == (1, 0)
-
-    outside.clock.pass_ms(REMEMBERED_SECONDS * 1000)
-    provider.look_up(CALL)
-    assert (outside.breakers.loads, outside.breakers.saves) == (2, 0)
-
-
-def test_given_a_breaker_without_an_answer_when_called_then_the_call_passes_and_it_is_logged() -> (
-    None
-):
-    outside = Outside()
+def test_given_authority_read_elsewhere_when_the_breaker_is_open_then_it_is_held_back_too() -> None:
+    outside = Outside(POST)
     outside.break_down()
-    outside.breakers.failure = LedgerUnavailable("no answer")
-    lines = StringIO()
 
-    with log_into(lines):
-        assert not held_back(lambda: outside.process().look_up(CALL))
-
-    assert outside.bank.asked == 1
-    assert "no breaker to ask" in lines.getvalue()
-    assert "could not count" in lines.getvalue()
+    assert held_back(lambda: outside.process().authority({}, {}))
+    assert outside.bank.asked == 0
 
 
 def left_alone(world: World) -> Ports:

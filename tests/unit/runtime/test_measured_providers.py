@@ -8,10 +8,11 @@ import pytest
 from ledger.contract import ErrorClass, FaultKind
 from ledger.provider import ProviderCall, ProviderFault
 from providers.contracts import CONTRACTS
+from providers.stripe_audit import StripeRefundAudit
 from providers.stripe_client import StripeLibrary
 from providers.stripe_refunds import StripeRefunds
 from runtime import metrics
-from runtime.measured_providers import MeasuredProvider, MeasuredProviders
+from runtime.measured_providers import MeasuredAudit, MeasuredProvider, MeasuredProviders
 from runtime.metric_names import PROVIDER_ERRORS
 from runtime.metrics import Measurement
 from tests.fakes.clock import FakeClock
@@ -48,6 +49,11 @@ def fake() -> FakeStripe:
 def refunds(fake: FakeStripe) -> MeasuredProvider:
     library = StripeLibrary("sk_test_x", "http://127.0.0.1:1", fake)
     return MeasuredProvider(StripeRefunds(library))
+
+
+def audit(fake: FakeStripe) -> MeasuredAudit:
+    library = StripeLibrary("sk_test_x", "http://127.0.0.1:1", fake)
+    return MeasuredAudit(CONTRACTS["stripe_refunds"], StripeRefundAudit(library))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -88,12 +94,41 @@ def test_every_name_of_a_provider_and_of_a_class_can_be_a_dimension() -> None:
             metrics.measure(PROVIDER_ERRORS, 1, provider=provider, error_class=error_class)
 
 
-def test_the_same_providers_are_there_and_each_is_made_only_when_asked_for(
-    fake: FakeStripe,
-) -> None:
+def test_every_provider_that_is_asked_for_by_name_is_measured(fake: FakeStripe) -> None:
     made = StripeRefunds(StripeLibrary("sk_test_x", "http://127.0.0.1:1", fake))
     measured = MeasuredProviders({"stripe_refunds": made})
+    fake.fail_next(Fault.UNAVAILABLE, method="GET")
+
+    with pytest.raises(ProviderFault):
+        measured["stripe_refunds"].look_up(CALL)
 
     assert list(measured) == ["stripe_refunds"]
-    assert len(measured) == 1
-    assert measured["stripe_refunds"].contract is made.contract
+    assert len(metrics._unsaid) == 1
+
+
+def test_given_an_audit_when_it_can_be_read_then_its_page_is_given_and_nothing_counted(
+    fake: FakeStripe,
+) -> None:
+    refunds(fake).call(CALL)
+
+    page = audit(fake).marked_since(0, None)
+
+    assert [found.effect_id for found in page.records] == ["eff_1"]
+    assert audit(fake).marked_since(0, page.records[0].record_id).records == ()
+    assert metrics._unsaid == []
+
+
+def test_given_an_audit_when_it_cannot_be_read_then_its_fault_is_counted_and_raised_on(
+    fake: FakeStripe,
+) -> None:
+    fake.fail_next(Fault.UNAVAILABLE, method="GET")
+
+    with pytest.raises(ProviderFault) as caught:
+        audit(fake).marked_since(0, None)
+
+    assert (caught.value.kind, caught.value.status) == (FaultKind.ANSWERED, 503)
+    assert metrics._unsaid == [
+        Measurement(
+            PROVIDER_ERRORS, 1, (("error_class", "unknown"), ("provider", "stripe_refunds"))
+        )
+    ]

@@ -1,7 +1,6 @@
 """What a function is joined to, from its settings alone."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, cast
 from unittest import mock
 from urllib.parse import urlsplit
 
@@ -11,35 +10,13 @@ from ledger.contract import Listing
 from ledger.errors import InvariantBroken
 from ledger.ports import Ports
 from providers.contracts import CONTRACTS
-from providers.s3_artifacts import S3Artifacts
-from providers.s3_promises import COMPLETION_SECONDS
-from providers.ses_artifact_link import SesArtifactLink
-from providers.ses_mail import SesMail
-from providers.stripe_billing import StripeBilling
-from providers.stripe_refunds import StripeRefunds
 from runtime import wiring
-from runtime.contract_only import ContractOnly
 from runtime.guarded_providers import GuardedProvider
-from runtime.measured_providers import MeasuredProvider
+from runtime.measured_providers import MeasuredAudit, MeasuredProvider
 from runtime.measured_store import MeasuredStore
 from runtime.settings import Settings
 from tests.ledger_table import FAKE_ACCOUNT
-
-FULL = {
-    "LEDGER_TABLE": "ledger",
-    "STRIPE_SECRET_ID": "stripe",
-    "MAIL_FROM": "from@example.com",
-    "SITE_URL": "https://pages.example",
-    "ARTIFACTS_BUCKET": "artifacts",
-    "PROJECTS_BUCKET": "projects",
-}
-KINDS = {
-    "stripe_billing": StripeBilling,
-    "stripe_refunds": StripeRefunds,
-    "ses_mail": SesMail,
-    "ses_artifact_link": SesArtifactLink,
-    "s3_artifacts": S3Artifacts,
-}
+from tests.unit.runtime.every_setting import FULL
 
 
 @pytest.fixture(autouse=True)
@@ -51,67 +28,6 @@ def _account() -> Iterator[None]:
         mock.patch.object(wiring, "_api_key", return_value=secret),
     ):
         yield
-
-
-def providers(**settings: str) -> wiring.DeployedProviders:
-    return wiring.DeployedProviders(Settings.from_environment(settings))
-
-
-def test_every_provider_with_a_contract_can_be_joined_and_no_other() -> None:
-    joined = providers(**FULL)
-
-    assert set(joined) == set(CONTRACTS)
-    assert {name: type(joined[name]) for name in joined} == KINDS
-    for name, contract in CONTRACTS.items():
-        assert joined[name].contract is contract
-
-
-def test_a_provider_is_made_once_and_only_when_it_is_asked_for() -> None:
-    joined = providers(**FULL)
-
-    assert joined["stripe_refunds"] is joined["stripe_refunds"]
-
-
-def test_a_function_without_a_sender_knows_the_mail_contract_and_cannot_send() -> None:
-    mail = providers(LEDGER_TABLE="ledger", STRIPE_SECRET_ID="stripe")["ses_mail"]
-
-    assert isinstance(mail, ContractOnly)
-    assert mail.contract is CONTRACTS["ses_mail"]
-    with pytest.raises(InvariantBroken, match="not deployed to call"):
-        mail.call(cast("Any", None))
-
-
-@pytest.mark.parametrize("setting", ["SITE_URL", "MAIL_FROM"])
-def test_a_function_without_pages_or_a_sender_can_mail_no_link(setting: str) -> None:
-    rest = {name: value for name, value in FULL.items() if name != setting}
-    link = providers(**rest)["ses_artifact_link"]
-
-    assert isinstance(link, ContractOnly)
-
-
-@pytest.mark.parametrize("kind", ["ses_mail", "ses_artifact_link"])
-def test_the_deployed_mail_client_sends_once_and_waits_as_long_as_its_contract(kind: str) -> None:
-    mail = providers(**FULL)[kind]
-    client: Any = mail._mailer._client  # type: ignore[attr-defined]
-    config = client.meta.config
-
-    assert config.retries["total_max_attempts"] == 1
-    assert config.connect_timeout + config.read_timeout == (CONTRACTS[kind].call_timeout_seconds)
-
-
-def test_a_function_that_is_told_no_bucket_can_store_no_archive() -> None:
-    rest = {name: value for name, value in FULL.items() if name != "ARTIFACTS_BUCKET"}
-
-    assert isinstance(providers(**rest)["s3_artifacts"], ContractOnly)
-
-
-def test_the_deployed_s3_client_repeats_nothing_and_ends_within_the_time_for_completing() -> None:
-    archives = providers(**FULL)["s3_artifacts"]
-    client: Any = archives._store._client  # type: ignore[attr-defined]
-    config = client.meta.config
-
-    assert config.retries["total_max_attempts"] == 1
-    assert config.connect_timeout + config.read_timeout <= COMPLETION_SECONDS
 
 
 def test_a_function_that_takes_notices_reads_the_secret_beside_the_key() -> None:
@@ -136,17 +52,31 @@ def test_a_function_without_the_secret_can_check_no_notice() -> None:
 
 
 def test_notices_are_followed_with_the_stripe_that_the_effects_are_read_with() -> None:
-    joined = providers(**FULL)
     with (
         mock.patch.object(wiring, "_settings", return_value=Settings.from_environment(FULL)),
-        mock.patch.object(wiring, "DeployedProviders", return_value=joined),
         mock.patch.object(wiring, "_store"),
         mock.patch.object(wiring, "_step_functions"),
     ):
-        ports, stripe = wiring.ports_and_stripe()
+        joined = wiring._providers()
+        with mock.patch.object(wiring, "_providers", return_value=joined) as made:
+            ports, stripe = wiring.ports_and_stripe()
 
+    made.assert_called_once_with()
     assert set(ports.providers) == set(joined)
     assert stripe is joined.stripe()
+    with mock.patch.object(stripe, "customer", return_value=None) as read:
+        assert ports.directory.contact("cus_1") is None
+    read.assert_called_once_with("cus_1")
+
+
+def test_a_function_is_given_providers_that_read_its_own_settings_secret_and_clock() -> None:
+    with (
+        mock.patch.object(wiring, "_settings", return_value=Settings.from_environment(FULL)),
+        mock.patch.object(wiring, "DeployedProviders") as joined,
+    ):
+        wiring._providers()
+
+        joined.assert_called_once_with(wiring._settings(), wiring.CLOCK, wiring._api_key)
 
 
 def test_settings_name_what_is_missing() -> None:
@@ -177,6 +107,28 @@ def test_every_provider_that_can_be_audited_is_and_no_other() -> None:
         assert set(wiring.audited()) == listed
 
     assert listed == {"stripe_refunds"}
+
+
+def test_what_is_audited_is_what_the_contracts_say_and_its_faults_are_measured() -> None:
+    refunds = CONTRACTS["stripe_refunds"]
+    contracts = {
+        "stripe_refunds": refunds.model_copy(update={"recent_records": Listing.NONE}),
+        "bank": refunds.model_copy(update={"provider": "bank"}),
+        "shop": refunds.model_copy(update={"provider": "shop"}),
+    }
+    with (
+        mock.patch.object(wiring, "CONTRACTS", contracts),
+        mock.patch.object(wiring, "_providers") as joined,
+    ):
+        audited = wiring.audited()
+
+    assert joined().audit.mock_calls == [mock.call("bank"), mock.call("shop")]
+    for name in ("bank", "shop"):
+        audit = audited[name]
+        assert isinstance(audit, MeasuredAudit)
+        assert audit._contract is contracts[name]
+        assert audit._provider is joined().audit.return_value
+    assert len(audited) == 2
 
 
 def test_whatever_a_function_commits_or_calls_is_measured() -> None:
