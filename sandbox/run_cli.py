@@ -118,7 +118,6 @@ def _list_reviews(api: Api, console: Console) -> int:
 
 
 def _review_lines(review: Mapping[str, Any]) -> list[str]:
-    since = datetime.fromtimestamp(review["waiting_since_ms"] / 1000, UTC)
     known = [
         f"{words}: {', '.join(review[name])}"
         for name, words in (
@@ -129,7 +128,8 @@ def _review_lines(review: Mapping[str, Any]) -> list[str]:
         if review[name]
     ]
     return [
-        f"{review['run_id']}  {review['amount']}  waits since {since:%Y-%m-%d %H:%M:%S} UTC",
+        f"{review['run_id']}  {review['amount']}  waits since "
+        f"{_moment(review['waiting_since_ms'])}",
         f"  {review['reason']}",
         *(f"  {line}" for line in known),
     ]
@@ -156,6 +156,33 @@ def _since(effect: Mapping[str, Any]) -> str:
     return ", taken back since" if effect.get("undone") else ""
 
 
+def _moment(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _clocks(effect: Mapping[str, Any]) -> list[str]:
+    """Until when the effect's key protects, and until when it is to be settled."""
+    lines = []
+    if effect["key_protects_until_ms"] is not None:
+        lines.append(
+            f"key {effect['generation']} first used {_moment(effect['key_first_used_at_ms'])}, "
+            f"protects until {_moment(effect['key_protects_until_ms'])}"
+        )
+    if effect["overdue_at_ms"] is not None:
+        told = ", which has passed" if effect["overdue"] else ""
+        lines.append(f"recovery deadline {_moment(effect['overdue_at_ms'])}{told}")
+    return lines
+
+
+def _candidate(found: Mapping[str, Any]) -> str:
+    """A record that may or may not be ours, or that stands in the way."""
+    fields = ", ".join(f"{name} {value}" for name, value in sorted(found["fields"].items()))
+    return (
+        f"candidate {found['record_id']} at {found['source']}: {found['provider_status']}, "
+        f"{fields}, read {_moment(found['read_at_ms'])}"
+    )
+
+
 def _show_view(view: Mapping[str, Any], console: Console) -> None:
     facts = view["facts"]
     reason = f": {facts['review_reason']}" if facts["review_reason"] else ""
@@ -171,9 +198,13 @@ def _show_view(view: Mapping[str, Any], console: Console) -> None:
             for effect in facts["effects"]
         ),
         *(
-            f"{effect['label']}: {remark}"
+            f"{effect['label']}: {line}"
             for effect in facts["effects"]
-            for remark in effect["remarks"]
+            for line in (
+                *effect["remarks"],
+                *_clocks(effect),
+                *map(_candidate, effect["candidates"]),
+            )
         ),
         *(f"{label}: not begun" for label in facts["not_begun"]),
     ):

@@ -24,6 +24,14 @@ from ledger.settle import (
 )
 from ledger.transitions import EffectState
 
+# Each of these leaves the effect unknown, and so read before anything is sent again. What the
+# provider said is kept apart: a key in use and a record that exists are no lost answers.
+UNKNOWN_WORDS = {
+    ErrorClass.SAME_KEY_AGAIN: "the key is in use by another request, which may still be running",
+    ErrorClass.COMPARE: "the provider says that it exists already, not whose it is",
+}
+NO_PROOF_WORDS = "no answer that proves anything"
+
 
 def settle_record(
     draft: Draft,
@@ -75,7 +83,8 @@ def settle_fault(
     elif error_class is ErrorClass.NOT_REACHED and not earlier_unknown:
         settle_not_reached(draft, effect, words)
     else:
-        settle_unknown(draft, effect, f"no answer that proves anything: {words}", words)
+        said = UNKNOWN_WORDS.get(error_class, NO_PROOF_WORDS)
+        settle_unknown(draft, effect, f"{said} ({error_class}): {words}", words)
 
 
 def _shows_ours(effect: Effect, judgement: Judgement | None) -> bool:

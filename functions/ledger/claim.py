@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ledger.attempt import Attempt, AttemptOutcome
+from ledger.attempt import Attempt
 from ledger.authorise import missing_grant
 from ledger.compensation import no_reason_to_undo
 from ledger.contract import ProviderContract
@@ -13,13 +13,12 @@ from ledger.errors import (
     EffectInProgress,
     EffectPending,
     EffectUnknown,
-    ProviderUnavailable,
     ReviewRequired,
 )
 from ledger.event import EventKind
 from ledger.idempotency import idempotency_key_for
 from ledger.instance import check_no_other, instance_of
-from ledger.jitter import jittered
+from ledger.pace import unreached_attempts
 from ledger.plan import note_planned, planned_again
 from ledger.ports import Ports
 from ledger.record import Scalar
@@ -33,8 +32,6 @@ LEDGER_WRITE_MARGIN_SECONDS = 15
 # Harmless, so many more than of those that were sent; bounded all the same, for each is kept with
 # its effect. With the pauses between them, 20 last some eight hours.
 MAX_UNREACHED_ATTEMPTS = 20
-FIRST_PAUSE_SECONDS = 1
-MAX_PAUSE_SECONDS = 7200
 
 
 def check_can_begin(effect: Effect, now_ms: int) -> None:
@@ -98,38 +95,13 @@ def claim(
 
 def _check_attempts(effect: Effect, contract: ProviderContract) -> None:
     """Raise ReviewRequired when trying again has stopped being a way on."""
-    unreached = _unreached(effect)
+    unreached = unreached_attempts(effect)
     sent = len(effect.counted_attempts) - len(unreached)
     if sent >= contract.max_attempts or len(unreached) >= MAX_UNREACHED_ATTEMPTS:
         raise ReviewRequired(
             f"{effect.operation}: {len(effect.attempts)} attempts were made, {len(unreached)} of "
             "them never reached the provider."
         )
-
-
-def check_pace(effect: Effect, now_ms: int) -> None:
-    """Raise ProviderUnavailable while a provider that was not reached is given time.
-
-    The pauses double, with full jitter, so that the attempts an effect may have outlast an outage
-    of hours, and those of many effects do not come together at its end.
-    """
-    unreached = _unreached(effect)
-    if not unreached:
-        return
-    ceiling_seconds = min(FIRST_PAUSE_SECONDS << len(unreached), MAX_PAUSE_SECONDS)
-    pause_seconds = jittered(ceiling_seconds, "attempt", effect.effect_id, len(unreached))
-    begins_at_ms = unreached[-1].claimed_at_ms + pause_seconds * 1000
-    if now_ms < begins_at_ms:
-        raise ProviderUnavailable(
-            f"{effect.provider} was not reached {len(unreached)} times; the next attempt waits "
-            f"another {(begins_at_ms - now_ms) // 1000} s. Nothing was sent."
-        )
-
-
-def _unreached(effect: Effect) -> list[Attempt]:
-    return [
-        found for found in effect.counted_attempts if found.outcome is AttemptOutcome.NOT_REACHED
-    ]
 
 
 def _write_claim(

@@ -3,7 +3,7 @@
 from ledger.compensation import no_reason_to_undo
 from ledger.effect import Effect
 from ledger.instance import current_effect, is_stuck
-from ledger.offer import Consequence, Offer, RecoveryAction, make_offer
+from ledger.offer import Offer, RecoveryAction, make_offer
 from ledger.run_actions import settle_first
 from ledger.situation import Situation
 from ledger.transitions import EffectState, RunState
@@ -32,11 +32,9 @@ def _offer(
         RecoveryAction.OFFER_COUNTER,
         f"Offer to {taken_back.offer}",
         _no_counter(situation, effect),
-        Consequence(
-            reads=(counter.provider,),
-            writes=(counter.label,),
-            moves_money=counter.moves_money,
-            words=f"Asks the customer to approve exactly this: to {taken_back.offer}. Nothing is "
+        situation.what_follows(
+            (counter,),
+            f"Asks the customer to approve exactly this: to {taken_back.offer}. Nothing is "
             "written before they approve. Once they do, it is written once and read back; "
             f"the {label[:1].lower()}{label[1:]} no longer stands then, and the run stays in "
             "review for you to close.",

@@ -1,7 +1,6 @@
 """A draft of one transaction: every state it changes gets its event, numbered without gaps."""
 
-from collections.abc import Callable, Mapping
-from operator import attrgetter
+from collections.abc import Mapping
 
 from ledger.approval import Approval, ApprovalState
 from ledger.checkpoint import Checkpoint
@@ -9,17 +8,13 @@ from ledger.due import next_look_at_ms
 from ledger.effect import Effect
 from ledger.event import Actor, Event, EventKind
 from ledger.record import Record, Scalar
-from ledger.run import PersonalFields, RunLedger
+from ledger.run import PersonalFields, Run, RunLedger
 from ledger.store import Change
 from ledger.transitions import EffectState, RunState, check_effect_move, check_run_move
 
 # What a reviewer takes in at a glance; each is in the trail as well.
 MAX_OTHER_REASONS = 5
 FOUND_OUT_STATES = frozenset({EffectState.CONFIRMED, EffectState.REJECTED, EffectState.PLANNED})
-
-_EFFECT_ID = attrgetter("effect_id")
-_APPROVAL_ID = attrgetter("approval_id")
-_NAME = attrgetter("name")
 
 
 class Draft:
@@ -31,10 +26,9 @@ class Draft:
         self.now_ms = now_ms
         self._commit_id = commit_id
         self._base = ledger
-        self._ledger: RunLedger | None = ledger
-        """What ``ledger`` returns; None after a change, until it is asked for again."""
+        self.ledger = ledger
+        """The run as it will be once committed; its head is numbered by ``change``."""
 
-        self._run = ledger.run
         self._effects: dict[str, Effect] = {}
         self._approvals: dict[str, Approval] = {}
         self._checkpoints: dict[str, Checkpoint] = {}
@@ -48,16 +42,8 @@ class Draft:
         return not self._events
 
     @property
-    def ledger(self) -> RunLedger:
-        """Return the run as it will be once committed; its head is numbered by ``change``."""
-        if self._ledger is None:
-            self._ledger = RunLedger(
-                run=self._run,
-                effects=_merged(self._base.effects, self._effects, _EFFECT_ID),
-                approvals=_merged(self._base.approvals, self._approvals, _APPROVAL_ID),
-                checkpoints=_merged(self._base.checkpoints, self._checkpoints, _NAME),
-            )
-        return self._ledger
+    def _run(self) -> Run:
+        return self.ledger.run
 
     def note(
         self,
@@ -91,8 +77,7 @@ class Draft:
 
     def set_run(self, **updates: object) -> None:
         """Change fields of the head other than its state."""
-        self._run = _revised(self._run, updates)
-        self._ledger = None
+        self.ledger = self.ledger.with_run(_revised(self._run, updates))
 
     def move_run(self, state: RunState, kind: EventKind, reason: str, **updates: object) -> None:
         """Move the run, with its event. Raises InvariantBroken for a move not in the table."""
@@ -169,7 +154,7 @@ class Draft:
     def put_effect(self, effect: Effect) -> None:
         """Write an effect without moving its state; the caller notes why."""
         self._effects[effect.effect_id] = effect
-        self._ledger = None
+        self.ledger = self.ledger.with_effect(effect)
 
     def move_effect(
         self,
@@ -218,12 +203,11 @@ class Draft:
     def put_approval(self, approval: Approval) -> None:
         """Write an approval; the caller notes why."""
         self._approvals[approval.approval_id] = approval
-        self._ledger = None
+        self.ledger = self.ledger.with_approval(approval)
 
     def reach(self, checkpoint: Checkpoint, reason: str) -> None:
         """Write a checkpoint with its event. Evidence of the same record is kept as it is."""
-        reached = (*self._base.checkpoints, *self._checkpoints.values())
-        known = {found.name: found for found in reached}.get(checkpoint.name)
+        known = {found.name: found for found in self.ledger.checkpoints}.get(checkpoint.name)
         if (
             known is not None
             and not known.withdrawn
@@ -231,8 +215,7 @@ class Draft:
             and known.effect_id == checkpoint.effect_id
         ):
             return
-        self._checkpoints[checkpoint.name] = checkpoint
-        self._ledger = None
+        self._put_checkpoint(checkpoint)
         self.note(
             EventKind.CHECKPOINT_REACHED,
             reason,
@@ -242,9 +225,12 @@ class Draft:
 
     def withdraw(self, checkpoint: Checkpoint, reason: str) -> None:
         """Let a checkpoint prove nothing from now on, with its event; what was read stays."""
-        self._checkpoints[checkpoint.name] = checkpoint.model_copy(update={"withdrawn": True})
-        self._ledger = None
+        self._put_checkpoint(checkpoint.model_copy(update={"withdrawn": True}))
         self.note(EventKind.CHECKPOINT_WITHDRAWN, reason, subject=checkpoint.name)
+
+    def _put_checkpoint(self, checkpoint: Checkpoint) -> None:
+        self._checkpoints[checkpoint.name] = checkpoint
+        self.ledger = self.ledger.with_checkpoint(checkpoint)
 
     def put_personal(self, fields: dict[str, str]) -> None:
         """Write the run's personal fields into their one erasable place."""
@@ -256,10 +242,8 @@ class Draft:
             # One rule for whatever changes after the end: a person sees it, and only they go on.
             self.send_to_review(self._after_the_end)
         due_at_ms = next_look_at_ms(self.ledger, self.now_ms)
-        self._run = self._run.model_copy(
-            update={"sequence": self._sequence, "due_at_ms": due_at_ms}
-        )
-        self._ledger = None
+        numbered = {"sequence": self._sequence, "due_at_ms": due_at_ms}
+        self.ledger = self.ledger.with_run(self._run.model_copy(update=numbered))
         return Change(
             commit_id=self._commit_id,
             expected_sequence=self._base.run.sequence,
@@ -280,12 +264,3 @@ class Draft:
 def _revised[T: Record](record: T, updates: Mapping[str, object]) -> T:
     """Return ``record`` with other fields, all of it checked anew, unread fields carried along."""
     return type(record)(**{**record.__dict__, **(record.model_extra or {}), **updates})
-
-
-def _merged[T: Record](
-    known: tuple[T, ...], changed: Mapping[str, T], name_of: Callable[[T], str]
-) -> tuple[T, ...]:
-    """Return the records that were known, each as it was changed, and the new ones behind them."""
-    if not changed:
-        return known
-    return tuple({**{name_of(found): found for found in known}, **changed}.values())

@@ -2,6 +2,7 @@
 
 from ledger.effect import Effect
 from ledger.jitter import jittered
+from ledger.pace import held_back_seconds
 from ledger.run import RunLedger
 from ledger.transitions import EffectState, RunState
 
@@ -54,22 +55,31 @@ def _wanted_look_at_ms(ledger: RunLedger, now_ms: int) -> int:
         return min(looks)
     if run.state is RunState.REVIEW:
         # A claim is looked at even now: what its worker left behind must not stay "attempting".
+        # So is a key before it lapses, or the person who looks would learn of it afterwards.
         claims = [
             found.attempts[-1].lease_until_ms
             for found in ledger.effects
             if found.state is EffectState.ATTEMPTING
         ]
-        return min([*claims, now_ms + REVIEW_REMINDER_SECONDS * 1000])
+        owed = [found.key_notice_owed_at_ms() for found in ledger.effects]
+        notices = [at_ms for at_ms in owed if at_ms is not None]
+        return min([*claims, *notices, now_ms + REVIEW_REMINDER_SECONDS * 1000])
     if not run.execution_started:
         return max(now_ms + START_DEADLINE_SECONDS * 1000, run.start_not_before_ms)
-    return now_ms + run.progress_deadline_seconds * 1000
+    # While the next attempt is held back no execution could get any further, a new one included.
+    pause_seconds = held_back_seconds(ledger, now_ms)
+    return now_ms + (pause_seconds + run.progress_deadline_seconds) * 1000
 
 
 def _effect_look_at_ms(effect: Effect, now_ms: int) -> int:
     if effect.state is EffectState.ATTEMPTING and effect.last_attempt is not None:
         return effect.last_attempt.lease_until_ms
+    looks = [now_ms + read_wait_seconds(effect) * 1000]
     overdue_at_ms = effect.overdue_at_ms()
-    next_read_at_ms = now_ms + read_wait_seconds(effect) * 1000
     if overdue_at_ms is not None and overdue_at_ms > now_ms:
-        return min(overdue_at_ms, next_read_at_ms)
-    return next_read_at_ms
+        looks.append(overdue_at_ms)
+    # Also when it is past: a read that died on its way has told nobody, and an hour is soon over.
+    notice_at_ms = effect.key_notice_owed_at_ms()
+    if notice_at_ms is not None:
+        looks.append(notice_at_ms)
+    return min(looks)

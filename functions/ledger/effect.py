@@ -89,6 +89,9 @@ class Effect(StoredRecord):
     key_first_used_at_ms: int | None = None
     key_protects_until_ms: int | None = None
     key_notice_seconds: int = KEY_NOTICE_SECONDS
+    key_notice_generation: int = 0
+    """The generation of the key about whose end a person was told last, 0 before the first."""
+
     unsettled_since_ms: int | None = None
     """Since when the provider has owed an answer (unknown) or an end (accepted)."""
 
@@ -164,6 +167,16 @@ class Effect(StoredRecord):
         if self.key_protects_until_ms is None:
             return None
         return self.key_protects_until_ms - self.key_notice_seconds * 1000
+
+    def key_notice_owed_at_ms(self) -> int | None:
+        """Return when a person is to be told so, None once they were, and when it is no matter.
+
+        A record that the provider shows needs no key any more. What is only planned is claimed
+        under a key that will live, and one that is being attempted is unknown first.
+        """
+        told = self.key_notice_generation == self.generation
+        owed = self.state is EffectState.UNKNOWN and not told
+        return self.key_notice_at_ms() if owed else None
 
     def recheck_at_ms(self) -> int | None:
         """Return when the owner of a confirmed record is to be asked again, None when no more."""

@@ -1,7 +1,7 @@
 """What only a person can decide about a mail: nothing can be asked whether it went out."""
 
 from ledger.effect import Effect
-from ledger.offer import Consequence, Offer, RecoveryAction, make_offer
+from ledger.offer import Offer, RecoveryAction, make_offer
 from ledger.situation import OUTLIVED, RETIRED, UNDONE, Situation
 from ledger.transitions import EffectState, RunState
 
@@ -25,11 +25,9 @@ def treat_as_sent(situation: Situation, mail: Effect) -> Offer:
         RecoveryAction.TREAT_AS_SENT,
         f"Treat as sent: {_label(situation, mail)}",
         refused,
-        Consequence(
-            reads=(),
-            writes=tuple(found.label for found in follows),
-            moves_money=any(found.moves_money for found in follows),
-            words="Takes your word that the mail went out, and lets the run go on. If it did not "
+        situation.what_follows(
+            follows,
+            "Takes your word that the mail went out, and lets the run go on. If it did not "
             "go out, the customer gets none.",
         ),
         mail.effect_id,
@@ -42,11 +40,9 @@ def send_again(situation: Situation, mail: Effect) -> Offer:
         RecoveryAction.SEND_AGAIN,
         f"Send again: {_label(situation, mail)}",
         _no_mail_decision(situation, mail) or (OUTLIVED if situation.has_outlived() else ""),
-        Consequence(
-            reads=(),
-            writes=tuple(found.label for found in situation.remaining()),
-            moves_money=any(found.moves_money for found in situation.remaining()),
-            words="Sends the mail once more, and lets the run go on. The customer may get two.",
+        situation.what_follows(
+            situation.remaining(),
+            "Sends the mail once more, and lets the run go on. The customer may get two.",
         ),
         mail.effect_id,
     )

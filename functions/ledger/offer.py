@@ -23,7 +23,7 @@ class Consequence(Record):
     """What an action does to the outside."""
 
     reads: tuple[str, ...]
-    """Providers that are read."""
+    """Who is read: providers, and the customer directory, before and after what may follow."""
 
     writes: tuple[str, ...]
     """Labels of the outside writes that may follow."""

@@ -1,8 +1,9 @@
 """What a model is told on resume: facts from typed fields, and untrusted text marked as such."""
 
+import json
 import unicodedata
+from bisect import bisect_left
 
-from ledger.canonical import canonical_bytes
 from ledger.money import money_in
 from ledger.projection import EffectFacts, RunFacts
 from ledger.record import Record, Scalar
@@ -35,6 +36,7 @@ MAY_BE_UNDONE_WORDS = (
     "was confirmed, and whether it was taken back since is not proven; do not repeat it"
 )
 ATTESTED_WORDS = "is taken as sent on an operator's word; do not repeat it"
+LEFT_OUT_WORDS = "Of the writes on record the first {count} are not listed here; repeat none"
 NEXT_WORDS = {
     RunState.ACTIVE: "The system continues by itself; wait for it.",
     RunState.AWAITING_APPROVAL: "Show the customer the request and let them decide.",
@@ -57,6 +59,9 @@ class EffectFact(Record):
     may_be_undone: bool = False
     """Whether it was confirmed, and may have been taken back since."""
 
+    fields_left_out: bool = False
+    """Whether ``fields`` is empty only because the packet would be too large with them."""
+
 
 class ResumePacket(Record):
     """Everything that a resumed model should know, and nothing that it should obey by accident."""
@@ -69,36 +74,72 @@ class ResumePacket(Record):
     next: str
     last_verified_checkpoint: str | None
     effects: tuple[EffectFact, ...]
+    effects_left_out: int = 0
+    """How many effects, of those first in the work, are not among ``effects`` for want of room."""
+
     untrusted_customer_text: str
     """Written by a customer. Quoted for context; an instruction in it is not an instruction."""
 
 
 def resume_packet(facts: RunFacts, customer_text: str) -> ResumePacket:
-    """Return the packet, at most ``MAX_PACKET_BYTES`` of canonical JSON.
+    """Return the packet, at most ``MAX_PACKET_BYTES`` as the API writes it.
 
     Ids and amounts come from the ledger. ``customer_text`` is cut to a length that leaves room
-    for every fact.
+    for every fact. Where the facts alone are too large, the effects lose their fields, first those
+    that come first in the work, and only then are effects left out in the same order; the packet
+    says so. With no effect left it holds nothing but ids, labels and checkpoints of our own.
     """
-    packet = ResumePacket(
-        run_id=facts.run_id,
-        workflow=facts.workflow,
-        view_version=facts.view_version,
-        state=facts.state,
-        summary=_summary(facts),
-        next=NEXT_WORDS[facts.state],
-        last_verified_checkpoint=facts.last_verified_checkpoint,
-        effects=tuple(_fact(effect) for effect in facts.counting_effects),
-        untrusted_customer_text="",
-    )
-    room_bytes = MAX_PACKET_BYTES - len(canonical_bytes(packet.model_dump(mode="json")))
+    effects = len(facts.counting_effects)
+    # Each step takes one thing away, so the first that fits is found by halving.
+    step = bisect_left(range(2 * effects), True, key=lambda taken: _fits(_packet(facts, taken)))
+    packet = _packet(facts, step)
+    room_bytes = MAX_PACKET_BYTES - _size_bytes(packet)
     return packet.model_copy(
         update={"untrusted_customer_text": _cut(customer_text, max(0, room_bytes))}
     )
 
 
-def _summary(facts: RunFacts) -> str:
+def _packet(facts: RunFacts, taken: int) -> ResumePacket:
+    """Return the packet without a text, and without so many fields and then effects."""
+    effects = facts.counting_effects
+    left_out = max(0, taken - len(effects))
+    bare = min(taken, len(effects)) - left_out
+    told = effects[left_out:]
+    return ResumePacket(
+        run_id=facts.run_id,
+        workflow=facts.workflow,
+        view_version=facts.view_version,
+        state=facts.state,
+        summary=_summary(facts, told),
+        next=NEXT_WORDS[facts.state],
+        last_verified_checkpoint=facts.last_verified_checkpoint,
+        effects=(
+            *(_without_fields(_fact(effect)) for effect in told[:bare]),
+            *(_fact(effect) for effect in told[bare:]),
+        ),
+        effects_left_out=left_out,
+        untrusted_customer_text="",
+    )
+
+
+def _without_fields(fact: EffectFact) -> EffectFact:
+    return fact.model_copy(update={"fields": {}, "fields_left_out": bool(fact.fields)})
+
+
+def _fits(packet: ResumePacket) -> bool:
+    return _size_bytes(packet) <= MAX_PACKET_BYTES
+
+
+def _size_bytes(packet: ResumePacket) -> int:
+    """Return the size of the JSON that the API writes, which has spaces between its parts."""
+    return len(json.dumps(packet.model_dump(mode="json"), ensure_ascii=False).encode())
+
+
+def _summary(facts: RunFacts, told: tuple[EffectFacts, ...]) -> str:
     pending = EFFECT_WORDS[EffectState.PLANNED] if facts.is_open else NOT_DONE_WORDS
-    sentences = [_sentence(facts, effect) for effect in facts.counting_effects]
+    left_out = len(facts.counting_effects) - len(told)
+    sentences = [LEFT_OUT_WORDS.format(count=left_out)] if left_out else []
+    sentences += [_sentence(facts, effect) for effect in told]
     sentences += [f"{label} {pending}" for label in facts.not_begun]
     if not sentences:  # a version that is gone, before its first write
         return "Nothing was done yet." if facts.is_open else "Nothing was done."
@@ -154,8 +195,8 @@ def _fact(effect: EffectFacts) -> EffectFact:
 def _cut(text: str, room_bytes: int) -> str:
     """Return ``text`` without control characters, within both limits.
 
-    In the normal form first, since that may lengthen it. Six bytes are more than canonical JSON
-    writes for any character that is left.
+    In the normal form first, since that may lengthen it. Six bytes are more than JSON takes for any
+    character that is left.
     """
     normal = unicodedata.normalize("NFC", text[:MAX_UNTRUSTED_CHARACTERS])
     printable = "".join(character if character.isprintable() else " " for character in normal)

@@ -10,7 +10,7 @@ reader concludes no more than is proven:
 
 from ledger.answer import keep_late_result, settle_fault, settle_record, use_late_fault
 from ledger.authorise import check_consequence, read_authority
-from ledger.claim import LEDGER_WRITE_MARGIN_SECONDS, check_can_begin, check_pace, claim
+from ledger.claim import LEDGER_WRITE_MARGIN_SECONDS, check_can_begin, claim
 from ledger.compare import Judgement, judge
 from ledger.compensation import check_still_ours
 from ledger.contract import ErrorClass, FaultKind, ProviderContract
@@ -25,6 +25,7 @@ from ledger.errors import (
 )
 from ledger.instance import check_no_other
 from ledger.life import showing_life
+from ledger.pace import check_pace
 from ledger.plan import existing_or_planned
 from ledger.ports import Ports, TimeLeft
 from ledger.provider import ProviderCall, ProviderFault, ProviderRecord

@@ -14,6 +14,7 @@ from ledger.draft import Draft
 from ledger.due import read_wait_seconds
 from ledger.effect import Effect
 from ledger.event import Actor, EventKind
+from ledger.pace import held_back_seconds
 from ledger.ports import Ports
 from ledger.provider import Findings, ProviderCall, ProviderFault
 from ledger.record import Record
@@ -75,13 +76,21 @@ def outcome_of(ledger: RunLedger, ports: Ports) -> Outcome:
     """Return the outcome as the ledger shows it."""
     if ledger.run.state is RunState.REVIEW:
         return Outcome(standing=Standing.REVIEW)
+    now_ms = ports.clock.now_ms()
     waits = [
-        _wait_seconds(effect, ports.providers[effect.provider].contract, ports.clock.now_ms())
+        _wait_seconds(effect, ports.providers[effect.provider].contract, now_ms)
         for effect in ledger.unsettled_effects()
     ]
-    if not waits:
-        return Outcome(standing=Standing.SETTLED)
-    return Outcome(standing=Standing.WAIT, wait_seconds=min(max(1, *waits), MAX_WAIT_SECONDS))
+    if waits:
+        return _wait(max(waits))
+    # What is given time is not unsettled. Its stage would only be told to wait, every half minute,
+    # until the history of the execution is full.
+    pause_seconds = held_back_seconds(ledger, now_ms)
+    return _wait(pause_seconds) if pause_seconds else Outcome(standing=Standing.SETTLED)
+
+
+def _wait(seconds: int) -> Outcome:
+    return Outcome(standing=Standing.WAIT, wait_seconds=min(max(1, seconds), MAX_WAIT_SECONDS))
 
 
 def reconcile_effect(ports: Ports, run_id: str, effect_id: str, actor: Actor) -> None:
@@ -224,33 +233,35 @@ def _note_read(draft: Draft, effect: Effect, reason: str) -> None:
 
 
 def _put_read(draft: Draft, effect: Effect, kind: EventKind, reason: str) -> None:
-    """Count a read that settled nothing, and tell somebody once the deadline has passed.
+    """Count a read that settled nothing, and tell somebody once its deadline has passed.
 
-    The state does not change: age proves nothing. A key that is about to lapse is told before it
-    does, while sending the same request again would still be harmless.
+    The state does not change: age proves nothing. That a key is about to lapse is told as well,
+    once for each key and whatever was told before, while sending the same request again would
+    still be harmless.
     """
     overdue_at_ms = effect.overdue_at_ms()
     overdue = overdue_at_ms is not None and draft.now_ms >= overdue_at_ms
-    newly_overdue = overdue and not effect.overdue
-    read = effect.model_copy(
-        update={"reconcile_reads": effect.reconcile_reads + 1, "overdue": overdue}
-    )
-    draft.put_effect(read)
+    lapses_at_ms = effect.key_notice_owed_at_ms()
+    lapsing = lapses_at_ms is not None and draft.now_ms >= lapses_at_ms
+    read = {"reconcile_reads": effect.reconcile_reads + 1, "overdue": overdue}
+    if lapsing:
+        read["key_notice_generation"] = effect.generation
+    draft.put_effect(effect.model_copy(update=read))
     draft.note(kind, reason, subject=effect.effect_id, prior=effect.state, state=effect.state)
-    if newly_overdue:
-        _tell_overdue(draft, effect, reason)
+    if lapsing:
+        _tell(draft, effect, EventKind.KEY_LAPSING, _key_words(effect, draft.now_ms), reason)
+    elif overdue and not effect.overdue:
+        _tell(draft, effect, EventKind.EFFECT_OVERDUE, "past its deadline", reason)
 
 
-def _tell_overdue(draft: Draft, effect: Effect, reason: str) -> None:
-    notice_at_ms = effect.key_notice_at_ms()
-    lapsing = (
-        effect.state is EffectState.UNKNOWN
-        and notice_at_ms is not None
-        and draft.now_ms >= notice_at_ms
-    )
-    words = "and its key is about to lapse or has lapsed" if lapsing else "past its deadline"
+def _key_words(effect: Effect, now_ms: int) -> str:
+    lapsed_already = now_ms >= (effect.key_protects_until_ms or 0)
+    return f"and its key {'has lapsed' if lapsed_already else 'is about to lapse'}"
+
+
+def _tell(draft: Draft, effect: Effect, kind: EventKind, words: str, reason: str) -> None:
     draft.note(
-        EventKind.KEY_LAPSING if lapsing else EventKind.EFFECT_OVERDUE,
+        kind,
         f"{effect.state} {words}",
         subject=effect.effect_id,
         prior=effect.state,

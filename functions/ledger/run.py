@@ -1,12 +1,20 @@
 """A run: one job for one customer, with everything the ledger holds about it."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from operator import attrgetter
+from typing import NamedTuple
 
 from ledger.approval import Approval, ApprovalState
 from ledger.checkpoint import Checkpoint
 from ledger.effect import Effect
 from ledger.record import Scalar, StoredRecord
 from ledger.transitions import DOUBTFUL_EFFECT_STATES, OPEN_RUN_STATES, EffectState, RunState
+
+_EFFECT_ID = attrgetter("effect_id")
+_APPROVAL_ID = attrgetter("approval_id")
+_NAME = attrgetter("name")
+_INSTANCE = attrgetter("instance")
+_REQUESTED_AT = attrgetter("requested_at_ms")
 
 
 class Run(StoredRecord):
@@ -64,18 +72,53 @@ class Run(StoredRecord):
         return f"{self.run_id}-e{self.epoch}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RunLedger:
+class RunLedger(NamedTuple):
     """A run and its records, as one consistent read returned them.
 
     Its parts were checked when they were made, and it is made anew with every step of a change:
-    a dataclass, which checks nothing a second time.
+    a tuple, which checks nothing a second time and is made in half the time of a frozen dataclass.
     """
 
     run: Run
     effects: tuple[Effect, ...] = ()
     approvals: tuple[Approval, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
+
+    def with_run(self, run: Run) -> "RunLedger":
+        """Return the same ledger under another head."""
+        return RunLedger(
+            run=run,
+            effects=self.effects,
+            approvals=self.approvals,
+            checkpoints=self.checkpoints,
+        )
+
+    def with_effect(self, effect: Effect) -> "RunLedger":
+        """Return the ledger with ``effect`` in the place of what it was, or behind the others."""
+        return RunLedger(
+            run=self.run,
+            effects=_with(self.effects, effect, _EFFECT_ID),
+            approvals=self.approvals,
+            checkpoints=self.checkpoints,
+        )
+
+    def with_approval(self, approval: Approval) -> "RunLedger":
+        """Return the same for an approval."""
+        return RunLedger(
+            run=self.run,
+            effects=self.effects,
+            approvals=_with(self.approvals, approval, _APPROVAL_ID),
+            checkpoints=self.checkpoints,
+        )
+
+    def with_checkpoint(self, checkpoint: Checkpoint) -> "RunLedger":
+        """Return the same for a checkpoint."""
+        return RunLedger(
+            run=self.run,
+            effects=self.effects,
+            approvals=self.approvals,
+            checkpoints=_with(self.checkpoints, checkpoint, _NAME),
+        )
 
     def effect(self, effect_id: str) -> Effect | None:
         """Return the effect, None when it was never planned."""
@@ -103,11 +146,11 @@ class RunLedger:
     def newest_effect(self, operation: str) -> Effect | None:
         """Return the operation's newest instance, None when nothing was intended yet."""
         instances = [found for found in self.effects if found.operation == operation]
-        return max(instances, key=lambda found: found.instance, default=None)
+        return max(instances, key=_INSTANCE, default=None)
 
     def newest_approval(self) -> Approval | None:
         """Return the approval that was requested last, None before the first."""
-        return max(self.approvals, key=lambda found: found.requested_at_ms, default=None)
+        return max(self.approvals, key=_REQUESTED_AT, default=None)
 
     def pending_approval(self) -> Approval | None:
         """Return the approval that waits for a decision, None when none does."""
@@ -164,6 +207,29 @@ class RunLedger:
     def unsettled_effects(self) -> tuple[Effect, ...]:
         """Return the effects whose provider has to be read before anything else."""
         return tuple(found for found in self.effects if found.unsettled)
+
+    def to_be_made(self) -> tuple[Effect, ...]:
+        """Return the effects that an execution is about to attempt, or to attempt again."""
+        if self.run.state is not RunState.ACTIVE:
+            return ()
+        return tuple(
+            found
+            for found in self.effects
+            if found.state is EffectState.PLANNED
+            and found.compensates is None
+            and not found.superseded
+        )
+
+
+def _with[T: StoredRecord](
+    known: tuple[T, ...], changed: T, name_of: Callable[[T], str]
+) -> tuple[T, ...]:
+    """Return the records that were known, with ``changed`` in its place or behind them."""
+    name = name_of(changed)
+    for place, found in enumerate(known):
+        if name_of(found) == name:
+            return (*known[:place], changed, *known[place + 1 :])
+    return (*known, changed)
 
 
 class PersonalFields(StoredRecord):

@@ -16,7 +16,6 @@ def reconcile(situation: Situation) -> Offer:
         refused = "The run has ended."
     elif not lookable:
         refused = "Nothing is unsettled that a provider could be asked about."
-    providers = tuple(sorted({found.provider for found in lookable}))
     run = situation.ledger.run
     follows = situation.remaining() if run.review_recovers else ()
     goes_on = "Sends nothing, and leaves it to you to let the run go on."
@@ -31,11 +30,10 @@ def reconcile(situation: Situation) -> Offer:
         RecoveryAction.RECONCILE,
         "Reconcile provider state",
         refused,
-        Consequence(
-            reads=providers,
-            writes=tuple(found.label for found in follows),
-            moves_money=any(found.moves_money for found in follows),
-            words=f"Asks the provider what it holds and writes the answer down. {goes_on}",
+        situation.what_follows(
+            follows,
+            f"Asks the provider what it holds and writes the answer down. {goes_on}",
+            looked_up=(found.provider for found in lookable),
         ),
     )
 
@@ -48,11 +46,9 @@ def resume(situation: Situation) -> Offer:
         RecoveryAction.RESUME,
         f"Resume from {start}",
         _no_resume(situation),
-        Consequence(
-            reads=tuple(sorted({found.provider for found in situation.remaining()})),
-            writes=tuple(found.label for found in situation.remaining()),
-            moves_money=any(found.moves_money for found in situation.remaining()),
-            words="Starts a new execution, which does what is left after checking approval and "
+        situation.what_follows(
+            situation.remaining(),
+            "Starts a new execution, which does what is left after checking approval and "
             "authority again. What is confirmed is not done again.",
         ),
     )
@@ -108,11 +104,9 @@ def request_approval(situation: Situation) -> Offer:
         RecoveryAction.REQUEST_APPROVAL,
         "Request fresh customer approval",
         refused,
-        Consequence(
-            reads=(),
-            writes=tuple(found.label for found in situation.remaining()),
-            moves_money=any(found.moves_money for found in situation.remaining()),
-            words="Asks the customer for a new decision on what is left. Nothing is sent before "
+        situation.what_follows(
+            situation.remaining(),
+            "Asks the customer for a new decision on what is left. Nothing is sent before "
             "they approve; once they do, the run goes on.",
         ),
     )

@@ -54,7 +54,6 @@ def _no_move(situation: Situation, plan: Move) -> str:
 
 
 def _consequence(situation: Situation, way: WayOn, plan: Move) -> Consequence:
-    left = situation.remaining(way.new)
     words = (
         f"Binds the run to {way.new.version} from now on, for good: {way.migration.reason}. "
         "Starts a new execution, which does what is left as that version does it, after checking "
@@ -64,9 +63,4 @@ def _consequence(situation: Situation, way: WayOn, plan: Move) -> Consequence:
         words += f" Not carried over: {', '.join(sorted(plan.left))}."
     if plan.asks_again:
         words += " The customer is asked for a new decision first."
-    return Consequence(
-        reads=tuple(sorted({found.provider for found in left})),
-        writes=tuple(found.label for found in left),
-        moves_money=any(found.moves_money for found in left),
-        words=words,
-    )
+    return situation.what_follows(situation.remaining(way.new), words, definition=way.new)

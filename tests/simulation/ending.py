@@ -75,8 +75,27 @@ def _was_removed(check: "Check", ledger: RunLedger, _effect: Effect | None) -> b
     return ledger.run.workflow in check.world.deploys.removed
 
 
-def _was_taken_back(_check: "Check", ledger: RunLedger, _effect: Effect | None) -> bool:
-    return any(taken_back(ledger, found.effect_id) for found in ledger.effects)
+def _was_taken_back(check: "Check", ledger: RunLedger, _effect: Effect | None) -> bool:
+    """Return whether it was; what was found out since stands beside the reason, and after it."""
+    since = any(
+        found.compensates is not None and found.state is EffectState.CONTRADICTED
+        for found in ledger.effects
+    )
+    looked_again = ledger.run.run_id in check.looked_again
+    return (
+        since
+        or looked_again
+        or any(taken_back(ledger, found.effect_id) for found in ledger.effects)
+    )
+
+
+def _ran_out(check: "Check", ledger: RunLedger, _effect: Effect | None) -> bool:
+    """Return whether a yes to a counter-effect ran out before it could be used."""
+    now_ms = check.world.scheduler.now_ms + check.world.max_skew_ms
+    return any(
+        found.compensates is not None and found.expires_at_ms <= now_ms
+        for found in ledger.approvals
+    )
 
 
 def _always(_check: "Check", _ledger: RunLedger, _effect: Effect | None) -> bool:
@@ -104,6 +123,7 @@ COMMON: tuple[Reason, ...] = (
     ("late record", r": a record appeared after the run was closed", _has_ended),
     ("late answer", r": an answer came after the run had ended", _has_ended),
     ("not decided in time", r"did not decide in time", _always),
+    ("yes not used in time", r": the approval has expired\. Nothing was sent\.$", _ran_out),
     ("declined after part", r"declined after part of the work", _always),
     ("asked in vain", r"was asked \d+ times without a usable yes", _always),
     ("executions used up", r"\d+ executions ended without finishing", _always),

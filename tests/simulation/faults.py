@@ -29,6 +29,7 @@ class Fault(StrEnum):
     STANDSTILL = "nothing of ours runs for a day"
 
     LEDGER_DOWN = "ledger without answer, nothing written"
+    LEDGER_THROTTLED = "ledger throttles until the store gives up"
     COMMIT_ANSWER_LOST = "ledger without answer, written"
     COMMIT_CONFLICT = "transaction conflict"
     DUE_STALE = "stale due index: nominates what is not due"
@@ -111,7 +112,8 @@ WRITE = (
 )
 KEYED = (*WRITE, Fault.KEY_IN_USE, Fault.KEY_CONFLICT)
 READ = (*ANY_CALL, Fault.READ_NO_ANSWER, Fault.READ_ERROR, Fault.OUTAGE)
-_LEDGER = (*ANY_CALL, Fault.LEDGER_DOWN)
+_REFUSED = (Fault.LEDGER_DOWN, Fault.LEDGER_THROTTLED)
+_LEDGER = (*ANY_CALL, *_REFUSED)
 
 type Sites = Mapping[str, tuple[int, tuple[StrEnum, ...]]]
 """Site: how much likelier a fault is there than at a call of the ledger, and which ones."""
@@ -122,7 +124,10 @@ type Places = tuple[tuple[str, ...], ...]
 SITES: Sites = {
     "load": (1, _LEDGER),
     "commit": (2, (*_LEDGER, Fault.STANDSTILL, Fault.COMMIT_ANSWER_LOST, Fault.COMMIT_CONFLICT)),
-    "due": (1, (Fault.LEDGER_DOWN, Fault.DUE_STALE, Fault.DUE_BLIND, Fault.CRASH)),
+    "due": (
+        1,
+        (Fault.LEDGER_DOWN, Fault.LEDGER_THROTTLED, Fault.DUE_STALE, Fault.DUE_BLIND, Fault.CRASH),
+    ),
     "start": (3, (*ANY_CALL, Fault.START_UNANSWERED, Fault.START_ANSWER_LOST)),
     "status": (3, (*ANY_CALL, Fault.STATUS_UNANSWERED)),
     "ring": (

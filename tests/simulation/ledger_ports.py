@@ -1,6 +1,7 @@
 """The ledger's table and the orchestrator as one process reaches them."""
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from ledger.errors import LedgerMoved, LedgerUnavailable, RetryLater
@@ -13,6 +14,8 @@ from tests.simulation.faults import Fault
 if TYPE_CHECKING:
     from tests.simulation.process import Process
 
+# The store gives up within this time, see ``adapters.dynamodb_store``.
+THROTTLED_MS = (4_000, 12_000)
 LATE_TOKEN_MS = (1_000, 7_200_000)
 DELIVERED_MS = (1, 2_000)
 DELIVERED_LATE_MS = (60_000, 3_600_000)
@@ -39,8 +42,7 @@ class Store:
         struck = self._process.enter("load")
         if struck is None:
             return self._inner.load(run_id)
-        if struck is Fault.LEDGER_DOWN:
-            raise LedgerUnavailable("The ledger's table gave no answer.")
+        self._refuse(struck)
         found = self._inner.load(run_id)
         self._process.leave(struck)
         return found
@@ -48,8 +50,7 @@ class Store:
     def commit(self, change: Change) -> None:
         """Write a change, and have the world check it."""
         struck = self._process.enter("commit")
-        if struck is Fault.LEDGER_DOWN:
-            raise LedgerUnavailable("The ledger's table gave no answer.")
+        self._refuse(struck)
         if struck is Fault.COMMIT_CONFLICT:
             raise LedgerMoved("The transaction was in conflict with another.")
         self._process.world.commit(self._process, change)
@@ -59,14 +60,17 @@ class Store:
 
     def events(self, run_id: str, after_sequence: int, limit: int) -> tuple[Event, ...]:
         """Return events."""
-        self._process.enter("load")
-        return self._inner.events(run_id, after_sequence, limit)
+        struck = self._process.enter("load")
+        self._refuse(struck)
+        found = self._inner.events(run_id, after_sequence, limit)
+        self._process.leave(struck)
+        return found
 
     def due(self, shard: str, now_ms: int, limit: int, cursor: str | None) -> DuePage:
         """Return nominated runs, which may be too many or too few."""
-        match self._process.enter("due"):
-            case Fault.LEDGER_DOWN:
-                raise LedgerUnavailable("The ledger's index gave no answer.")
+        struck = self._process.enter("due")
+        self._refuse(struck)
+        match struck:
             case Fault.DUE_STALE:
                 known = self._process.world.run_ids
                 opened = [run_id for run_id in known if self._inner.load(run_id) is not None]
@@ -81,13 +85,24 @@ class Store:
 
     def personal(self, run_id: str) -> PersonalFields | None:
         """Return the personal fields."""
-        if self._process.enter("load") is Fault.LEDGER_DOWN:
-            raise LedgerUnavailable("The ledger's table gave no answer.")
-        return self._inner.personal(run_id)
+        struck = self._process.enter("load")
+        self._refuse(struck)
+        found = self._inner.personal(run_id)
+        self._process.leave(struck)
+        return found
 
     def erase_personal(self, run_id: str) -> None:
         """Erase the personal fields."""
         self._inner.erase_personal(run_id)
+
+    def _refuse(self, struck: StrEnum | None) -> None:
+        """Raise LedgerUnavailable for a table that is down, or throttles whoever tries again."""
+        if struck is Fault.LEDGER_DOWN:
+            raise LedgerUnavailable("The ledger's table gave no answer.")
+        if struck is Fault.LEDGER_THROTTLED:
+            self._process.world.scheduler.pause(self._process.between(THROTTLED_MS))
+            self._process.check_alive()
+            raise LedgerUnavailable("The ledger's table throttles.")
 
 
 class Executions:

@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from pydantic import BaseModel
 
-from ledger import canonical
+from ledger import canonical, idempotency
 from ledger.errors import InvariantBroken, LedgerError
 from ledger.record import Record
 from runtime import log
@@ -37,6 +37,7 @@ def many_schedules() -> Iterator[None]:
         with (
             everywhere(canonical, "canonical_bytes", _remembering),
             everywhere(canonical, "digest", _remembering),
+            everywhere(idempotency, "_opaque", _remembering),
             patch.object(Record, "model_copy", _copied),
             everywhere(log, "log_failure", lambda _: _not_swallowed),
         ):
@@ -50,17 +51,17 @@ def _not_swallowed(message: str, error: Exception, **_facts: str | int) -> None:
         raise Violation("swallowed", f"{message}: {type(error).__name__}: {error}") from error
 
 
-def _remembering[T](original: Callable[[object], T]) -> Callable[[object], T]:
+def _remembering[T](original: Callable[..., T]) -> Callable[..., T]:
     kept: dict[bytes, T] = {}
 
-    def remembered(value: object) -> T:
+    def remembered(*values: object) -> T:
         try:
-            key = marshal.dumps(cast("Any", value), MARSHAL_VERSION)
+            key = marshal.dumps(cast("Any", values), MARSHAL_VERSION)
         except ValueError:  # of a type that cannot be told apart like this
-            return original(value)
+            return original(*values)
         found = kept.get(key)
         if found is None:
-            found = original(value)
+            found = original(*values)
             if len(kept) < MAX_KEPT:
                 kept[key] = found
         return found

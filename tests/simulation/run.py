@@ -103,7 +103,7 @@ def run_chunk(seeds: range) -> Tally:
 
 @contextmanager
 def _collected_at_the_end() -> Iterator[None]:
-    """Look for cycles once: every world is one, and a search costs as much as ten of them."""
+    """Look once for what ``World.take_apart`` has left: a search costs as much as ten worlds."""
     gc.freeze()  # what is there already stays, and is not searched
     gc.disable()
     try:

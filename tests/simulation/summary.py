@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from tests.simulation.machine import ROOT
 from tests.simulation.world import World
 
 SOURCES = ("functions", "statemachines", "tests/simulation")
+PINNED = ("tests/requirements.txt",)  # the libraries that the seeds are played with
 MAX_LISTED = 20  # failing seeds; the first one is what will be looked at
 
 
@@ -50,6 +52,7 @@ class Tally:
         self.seeds += 1
         self.steps += world.steps
         self.faults.update(kind.value for _, kind in world.plan.injected)
+        world.take_apart()
 
     def add(self, other: "Tally") -> None:
         """Add what other seeds came to."""
@@ -147,7 +150,9 @@ class Summary:
 
 def code_digest() -> str:
     """Return a digest over everything that decides what a seed does."""
-    found = hashlib.sha256()
+    found = hashlib.sha256(f"{sys.version}".encode())
+    for pinned in PINNED:
+        found.update((ROOT / pinned).read_bytes())
     for source in SOURCES:
         for path in sorted((ROOT / source).rglob("*")):
             if path.suffix in (".py", ".json"):

@@ -128,6 +128,26 @@ class World:
         finally:
             self.scheduler.close()
 
+    def take_apart(self) -> None:
+        """Let go of everything; the world is of no use any more.
+
+        All of it refers to all of it. Taken apart, most is freed at once, while it is still near
+        the processor; the collector takes a seventh of the whole time to find it later.
+        """
+        parts = (
+            *self._spare,
+            self.check,
+            self.deploys,
+            self.orchestrator,
+            self.outside,
+            self.plan,
+            self.scheduler,
+            self.store,
+            self,
+        )
+        for part in parts:
+            vars(part).clear()
+
     def _listen(self, feed: MailFeed) -> None:
         """Let the mail service tell of what becomes of a mail."""
 

@@ -1,7 +1,6 @@
 """Divergences that are planted on purpose: what is planted must be found."""
 
 import unicodedata
-from dataclasses import replace
 
 from adapters.change_check import MAX_RECORD_BYTES
 from ledger.effect import Effect
@@ -88,7 +87,7 @@ class DropsNewerFields(Tampered):
     def load(self, run_id: str) -> RunLedger | None:
         """Return the effects without what newer code has written."""
         found = self._store.load(run_id)
-        return found and replace(found, effects=tuple(map(_known, found.effects)))
+        return found and found._replace(effects=tuple(map(_known, found.effects)))
 
 
 class ComposesText(Tampered):

@@ -3,6 +3,7 @@
 import io
 import tarfile
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, override
 
 from ledger.approval import ApprovalState
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 SHARE = 25
+MAX_UNPACKED = 100  # the same few projects come in every schedule
 SITE_URL = "https://pages.example"
 # What colleagues do to the bucket, at any time and at the worst one.
 _MEANWHILE = (
@@ -299,7 +301,8 @@ def _has_ended(export: ProjectExport, ledger: RunLedger) -> bool:
     )
 
 
-def _unpacked(body: bytes, project_id: str) -> dict[str, bytes]:
+@lru_cache(maxsize=MAX_UNPACKED)
+def _unpacked(body: bytes, project_id: str) -> Mapping[str, bytes]:
     """Return the files of one project in an archive; what is of none keeps its whole name."""
     held: dict[str, bytes] = {}
     with tarfile.open(fileobj=io.BytesIO(body)) as archive:

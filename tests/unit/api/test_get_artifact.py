@@ -260,7 +260,7 @@ def test_an_archive_that_is_not_proven_any_more_is_not_handed_out(
     archive, delivery = ledger.effects
     if archive.operation == DELIVERY:
         archive, delivery = delivery, archive
-    doubted = replace(ledger, effects=(archive.model_copy(update={"state": state}), delivery))
+    doubted = ledger._replace(effects=(archive.model_copy(update={"state": state}), delivery))
     monkeypatch.setattr(desk.gateway.world.store, "load", lambda _run_id: doubted)
 
     refused(desk, desk.ask(ledger.run.run_id), 409, "artifact-not-ready")

@@ -37,6 +37,7 @@ class ScriptedProvider:
     held: list[ProviderRecord] = field(default_factory=list)
     calls: list[ProviderCall] = field(default_factory=list)
     look_ups: int = 0
+    authority_reads: int = 0
     every_page: bool = True
     concerns: tuple[str, ...] = ()
     read_fault: ProviderFault | None = None
@@ -67,6 +68,7 @@ class ScriptedProvider:
     def authority(self, bound: Mapping[str, Scalar], personal: Mapping[str, str]) -> Authority:
         """Return what the target's owner says."""
         del bound, personal
+        self.authority_reads += 1
         if self.authority_fault is not None:
             raise self.authority_fault
         if self.during_authority is not None:

@@ -111,8 +111,15 @@ def writes(world: World) -> Counter[str]:
 
 
 def reads(world: World) -> Counter[str]:
-    """Return what was read, by provider."""
-    return Counter({"payments": world.payments.look_ups, "post": world.post.look_ups})
+    """Return what was read, by provider; of whom a mail goes to, its provider asks others."""
+    payments, post = world.payments, world.post
+    return Counter(
+        {
+            "payments": payments.look_ups + payments.authority_reads,
+            "post": post.look_ups,
+            "customer_directory": post.authority_reads,
+        }
+    )
 
 
 CHOICES = [
@@ -137,20 +144,20 @@ def test_an_action_by_itself_sends_nothing_and_reads_only_what_it_says(
 
 
 @pytest.mark.parametrize(("name", "action", "effect_id"), CHOICES)
-def test_nothing_follows_from_an_action_but_the_writes_that_it_names(
+def test_nothing_follows_from_an_action_but_the_writes_and_the_reads_that_it_names(
     name: str, action: str, effect_id: str | None
 ) -> None:
     world = SITUATIONS[name]()
     if world.run().state is not RunState.REVIEW:
         return  # it goes on by itself, whatever the operator does
     promised = offer(world, action, effect_id).consequence
-    sent = writes(world)
+    sent, read = writes(world), reads(world)
 
     act(world, action, effect_id)
     go_on(world)
 
-    followed = set(writes(world) - sent)
-    assert followed <= set(promised.writes)
+    assert set(writes(world) - sent) <= set(promised.writes)
+    assert set(reads(world) - read) <= set(promised.reads)
     assert promised.moves_money == ("Refund" in promised.writes)
 
 
@@ -166,6 +173,49 @@ def test_to_resume_with_the_refund_left_moves_money_and_says_so() -> None:
 
     assert writes(world) - sent == Counter({"Refund": 1, "Receipt email": 1})
     assert world.run().state is RunState.COMPLETED
+
+
+def test_what_a_resumed_run_reads_is_what_is_read_and_no_more_is_said() -> None:
+    world = SITUATIONS["attempts_used_up"]()
+    read = reads(world)
+    consequence = offer(world, RESUME).consequence
+    assert consequence.reads == ("customer_directory", "payments")
+
+    act(world, RESUME)
+    go_on(world)
+
+    assert set(reads(world) - read) == {"customer_directory", "payments"}
+
+
+@pytest.mark.parametrize("action", [RESUME, ASK, AGAIN])
+def test_to_send_a_mail_reads_what_it_rests_on_and_whom_it_goes_to_and_no_mail_service(
+    action: str,
+) -> None:
+    world = mail_in_doubt()
+    about = RECEIPT_ID if action == AGAIN else None
+
+    consequence = offer(world, action, about).consequence
+
+    assert consequence.writes == ("Receipt email",)
+    assert consequence.reads == ("customer_directory", "payments")
+
+
+def test_where_nothing_is_left_to_write_nothing_is_read() -> None:
+    consequence = offer(mail_in_doubt(), SENT, RECEIPT_ID).consequence
+
+    assert (consequence.writes, consequence.reads) == ((), ())
+
+
+def test_to_reconcile_a_mail_reads_nobody() -> None:
+    assert offer(SITUATIONS["mail_attempting"](), RECONCILE).consequence.reads == ()
+
+
+def test_to_reconcile_reads_what_is_unsettled_and_what_then_follows_by_itself() -> None:
+    consequence = offer(refund_overdue(), RECONCILE).consequence
+
+    assert consequence.writes == ("Refund", "Receipt email")
+    assert consequence.reads == ("customer_directory", "payments")
+    assert offer(refund_unknown(), RECONCILE).consequence.reads == ("payments",)
 
 
 def test_to_resume_with_only_the_receipt_left_moves_no_money() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from ledger.attempt import AttemptOutcome
+from ledger.canonical import canonical_bytes
 from ledger.errors import (
     EffectPending,
     EffectUnknown,
@@ -210,6 +211,64 @@ def test_an_answer_that_proves_nothing_is_unknown_whatever_the_provider_did(
     assert outcomes(world) == [AttemptOutcome.UNKNOWN]
     assert effect.attempts[0].fault == str(fault)
     assert world.run().state is RunState.ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (KEY_IN_USE, "the key is in use by another request, which may still be running"),
+        (ALREADY_REFUNDED, "the provider says that it exists already, not whose it is"),
+        (SERVER_ERROR, "no answer that proves anything"),
+        (NO_ANSWER, "no answer that proves anything"),
+    ],
+    ids=str,
+)
+def test_why_an_effect_is_unknown_is_on_record_with_the_class_of_the_fault(
+    fault: ProviderFault, words: str
+) -> None:
+    world = an_approved_world()
+    world.payments.script = [Step(None, fault)]
+
+    with pytest.raises(EffectUnknown):
+        world.perform()
+
+    found = world.payments.contract.classify(fault.kind, fault.status, fault.code)
+    assert world.events[-1].kind is EventKind.EFFECT_UNKNOWN
+    assert world.events[-1].reason == f"{words} ({found}): {fault}"
+
+
+def test_a_key_in_use_is_read_first_and_only_after_proven_absence_sent_again_unchanged() -> None:
+    world = an_approved_world()
+    world.payments.script = [Step(None, KEY_IN_USE)]
+    with pytest.raises(EffectUnknown):
+        world.perform()
+    assert "(same_key_again)" in world.events[-1].reason
+
+    with pytest.raises(EffectUnknown, match="read first"):
+        world.perform()
+    assert len(world.payments.calls) == 1
+    world.prove_absence()
+    assert world.kinds.count(EventKind.ABSENCE_PROVEN) == 1
+    world.perform()
+
+    first, again = world.payments.calls
+    assert again.idempotency_key == first.idempotency_key
+    assert canonical_bytes(again.params) == canonical_bytes(first.params)
+    assert world.effect().generation == 1
+    assert world.effect().state is EffectState.CONFIRMED
+
+
+def test_a_key_in_use_by_a_request_that_was_carried_out_is_sent_no_second_time() -> None:
+    world = an_approved_world()
+    world.payments.script = [Step(RecordStatus.DONE, KEY_IN_USE)]
+    with pytest.raises(EffectUnknown):
+        world.perform()
+    world.pass_seconds(LEASE_SECONDS)
+
+    world.reconcile()
+
+    assert world.effect().state is EffectState.CONFIRMED
+    assert len(world.payments.calls) == 1
 
 
 def test_already_refunded_is_ours_only_when_the_read_says_so() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ledger.claim import FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS, MAX_UNREACHED_ATTEMPTS
+from ledger.claim import MAX_UNREACHED_ATTEMPTS
 from ledger.effect import Effect
 from ledger.errors import (
     ApprovalNeeded,
@@ -15,6 +15,7 @@ from ledger.errors import (
     StaleExecution,
 )
 from ledger.event import EventKind
+from ledger.pace import FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS
 from ledger.provider import RecordStatus
 from ledger.transitions import EffectState, RunState
 from tests.unit.ledger.sample import (

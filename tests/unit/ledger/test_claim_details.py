@@ -3,10 +3,10 @@
 import pytest
 
 from ledger.approval import Approval
-from ledger.claim import FIRST_PAUSE_SECONDS
 from ledger.errors import ProviderUnavailable
 from ledger.idempotency import idempotency_key_for
 from ledger.jitter import jittered
+from ledger.pace import FIRST_PAUSE_SECONDS
 from ledger.settle import evidence_of
 from ledger.transitions import EffectState
 from tests.unit.ledger.sample import (
@@ -51,7 +51,7 @@ def test_given_a_provider_that_was_not_reached_when_tried_again_then_only_after_
     with pytest.raises(ProviderUnavailable, match=f"waits another {pause_seconds} s"):
         world.perform()
     world.clock.move_to(claimed_at_ms + pause_seconds * 1000 - 1)
-    with pytest.raises(ProviderUnavailable, match="waits another 0 s"):
+    with pytest.raises(ProviderUnavailable, match="waits another 1 s"):
         world.perform()
     world.clock.move_to(claimed_at_ms + pause_seconds * 1000)
 

@@ -1,7 +1,5 @@
 """Which intended occurrence of an operation counts now."""
 
-from dataclasses import replace
-
 import pytest
 
 from ledger.approval import ApprovalState
@@ -162,7 +160,7 @@ def test_a_sent_receipt_of_the_proven_refund_is_done() -> None:
 def test_a_receipt_whose_refund_is_in_doubt_is_not_repeated_before_another_is_proven() -> None:
     ledger = a_receipted_ledger("re_1", "re_2", EffectState.CONFIRMED)
     doubted = a_refund(EffectState.CONTRADICTED)
-    ledger = replace(ledger, effects=(doubted, ledger.effects[1]))
+    ledger = ledger._replace(effects=(doubted, ledger.effects[1]))
 
     assert instance_of(ledger, RECEIPT) == 1
 
@@ -180,7 +178,7 @@ def test_proof_of_an_earlier_receipt_is_none_of_the_one_that_is_under_way(
         checkpoint="receipt_sent",
         bound={"refund_id": "re_2", "amount_minor": 7900},
     )
-    ledger = replace(ledger, effects=(*ledger.effects, second))
+    ledger = ledger._replace(effects=(*ledger.effects, second))
 
     assert instance_of(ledger, RECEIPT) == 2
     assert not is_done(DEFINITION, ledger, DEFINITION.stage("send_receipt"))

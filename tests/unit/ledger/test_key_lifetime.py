@@ -3,6 +3,7 @@
 import pytest
 
 from ledger.contract import KEY_NOTICE_SECONDS
+from ledger.due import MIN_LOOK_INTERVAL_SECONDS
 from ledger.effect import Effect
 from ledger.errors import (
     ApprovalNeeded,
@@ -10,7 +11,7 @@ from ledger.errors import (
     EffectUnknown,
     ProviderUnavailable,
 )
-from ledger.event import EventKind
+from ledger.event import Event, EventKind
 from ledger.provider import RecordStatus
 from ledger.transitions import EffectState, RunState
 from tests.unit.ledger.sample import (
@@ -140,7 +141,7 @@ def test_an_unknown_effect_is_brought_before_a_person_while_its_key_still_protec
     assert EventKind.KEY_LAPSING in world.kinds
     assert EventKind.EFFECT_OVERDUE not in world.kinds
     assert world.run().state is RunState.REVIEW
-    assert "its key is about to lapse or has lapsed" in world.run().review_reason
+    assert "is unknown and its key is about to lapse" in world.run().review_reason
     assert world.effect().state is EffectState.UNKNOWN
 
 
@@ -156,6 +157,130 @@ def test_an_effect_past_its_deadline_with_a_living_key_is_told_as_overdue() -> N
 
     assert EventKind.EFFECT_OVERDUE in world.kinds
     assert EventKind.KEY_LAPSING not in world.kinds
+
+
+def an_overdue_world() -> World:
+    """Return a world whose refund is unknown past its deadline, in review, and cannot be read."""
+    world = an_approved_world()
+    world.payments.script = [Step(None, NO_ANSWER)]
+    with pytest.raises(EffectUnknown):
+        world.perform()
+    world.payments.read_fault = NO_ANSWER
+    world.pass_seconds(RECOVERY_DEADLINE_SECONDS)
+    world.reconcile()
+    assert world.effect().overdue
+    assert world.run().state is RunState.REVIEW
+    return world
+
+
+def key_notices(world: World) -> list[Event]:
+    """Return what was told of a key that ends."""
+    return [event for event in world.events if event.kind is EventKind.KEY_LAPSING]
+
+
+def notice_ms(world: World) -> int:
+    """Return when somebody has to be told of the key's end."""
+    at_ms = world.effect().key_notice_at_ms()
+    assert at_ms is not None
+    return at_ms
+
+
+def sweep_until(world: World, until_ms: int) -> None:
+    """Let the sweeper look whenever the run is due, up to a moment."""
+    while (due_at_ms := world.run().due_at_ms) is not None and due_at_ms <= until_ms:
+        world.clock.move_to(due_at_ms)
+        world.sweep()
+    world.clock.move_to(until_ms)
+
+
+@pytest.mark.parametrize("by_itself", [True, False], ids=["review that recovers", "review"])
+def test_an_overdue_effect_whose_key_is_about_to_lapse_is_told_once_more_in_time(
+    by_itself: bool,
+) -> None:
+    world = an_overdue_world()
+    if not by_itself:
+        world.change(lambda draft: draft.send_to_review("a person asked"))
+    first, lapses_ms = world.run().review_reason, world.effect().key_protects_until_ms
+    assert lapses_ms is not None
+
+    sweep_until(world, lapses_ms - 1)
+
+    (told,) = key_notices(world)
+    assert notice_ms(world) <= told.at_ms < notice_ms(world) + 60_000
+    assert (told.subject, told.state) == (world.effect().effect_id, EffectState.UNKNOWN)
+    assert world.run().state is RunState.REVIEW
+    assert world.run().review_reason == first
+    assert "refund is unknown and its key is about to lapse" in world.run().review_also[-1]
+    assert world.run().review_recovers is by_itself
+    assert world.kinds.count(EventKind.EFFECT_OVERDUE) == 1
+    sweep_until(world, lapses_ms + 3 * KEY_LIFETIME_SECONDS * 1000)
+    assert key_notices(world) == [told]
+
+
+def test_before_its_notice_nothing_is_told_of_a_key() -> None:
+    world = an_overdue_world()
+    world.clock.move_to(notice_ms(world) - 1)
+    world.reconcile()
+    assert key_notices(world) == []
+    world.clock.move_to(notice_ms(world))
+
+    world.reconcile()
+
+    assert len(key_notices(world)) == 1
+
+
+def test_a_sweeper_that_died_on_its_way_to_tell_is_followed_by_another_at_once() -> None:
+    world = an_overdue_world()
+    world.change(lambda draft: draft.send_to_review("a person asked"))
+    world.clock.move_to(notice_ms(world))
+
+    world.change(lambda draft: draft.note(EventKind.SWEEP_CLAIMED, "due"))
+
+    due_at_ms = world.run().due_at_ms
+    assert due_at_ms == notice_ms(world) + MIN_LOOK_INTERVAL_SECONDS * 1000
+
+
+def test_a_key_that_nobody_could_tell_of_in_time_is_told_as_lapsed() -> None:
+    world = an_overdue_world()
+    world.clock.move_to(notice_ms(world) + KEY_NOTICE_SECONDS * 1000)
+
+    world.reconcile()
+
+    (told,) = key_notices(world)
+    assert told.reason == "unknown and its key has lapsed"
+
+
+def test_each_key_of_an_effect_has_its_own_notice() -> None:
+    world = an_approved_world()
+    lose_one_attempt(world)
+    world.clock.move_to(notice_ms(world))
+    world.payments.script = [Step(None, NO_ANSWER), Step(None, NO_ANSWER)]
+    with pytest.raises(EffectUnknown):
+        world.perform()
+    world.prove_absence()
+    world.clock.move_to(notice_ms(world) + KEY_NOTICE_SECONDS * 1000)
+    with pytest.raises(EffectUnknown):
+        world.perform()
+    assert world.effect().generation == 2
+    world.payments.read_fault = NO_ANSWER
+    world.pass_seconds(LEASE_SECONDS)
+    world.reconcile()
+    assert len(key_notices(world)) == 1
+    world.clock.move_to(notice_ms(world))
+
+    for _ in range(2):
+        world.reconcile()
+
+    assert len(key_notices(world)) == 2
+
+
+def test_an_effect_that_was_stored_before_notices_were_counted_gets_its_own() -> None:
+    world = an_overdue_world()
+    stored = world.effect().model_dump(exclude={"key_notice_generation"})
+
+    effect = Effect.model_validate(stored)
+
+    assert effect.key_notice_owed_at_ms() == notice_ms(world)
 
 
 def test_an_accepted_record_needs_no_key_and_is_given_its_own_longer_time() -> None:

@@ -47,7 +47,7 @@ def test_given_a_run_in_review_when_a_migration_leads_on_then_its_consequence_is
     assert found.allowed
     assert found.label == "Move to give-back@3 and resume"
     assert found.consequence.writes == ("Money back", "Receipt email")
-    assert found.consequence.reads == ("payments", "post")
+    assert found.consequence.reads == ("customer_directory", "payments")
     assert found.consequence.moves_money
     assert "from now on" in found.consequence.words
     assert "the new one is better" in found.consequence.words

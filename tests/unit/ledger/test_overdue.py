@@ -36,7 +36,8 @@ def test_an_unknown_effect_past_its_deadline_is_told_once_and_stays_unknown() ->
     assert world.effect().state is EffectState.UNKNOWN
     assert world.effect().overdue
     assert world.kinds.count(EventKind.EFFECT_OVERDUE) == 1
-    assert world.kinds.count(EventKind.REVIEW_REQUIRED) == 1
+    assert world.kinds.count(EventKind.KEY_LAPSING) == 1  # by itself, a day later
+    assert world.kinds.count(EventKind.REVIEW_REQUIRED) == 2
 
 
 @pytest.mark.parametrize("found", [RecordStatus.DONE, RecordStatus.PENDING])

@@ -1,12 +1,12 @@
 """What a model is told on resume: facts of the ledger, and words that decide nothing."""
 
+import json
 import unicodedata
 
 import pytest
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 
-from ledger.canonical import canonical_bytes
 from ledger.effect import Effect
 from ledger.idempotency import effect_id_for
 from ledger.packet import (
@@ -17,6 +17,7 @@ from ledger.packet import (
     ResumePacket,
     resume_packet,
 )
+from ledger.projection import EffectFacts
 from ledger.transitions import EffectState, RunState
 from tests.builders import evidence
 from tests.unit.ledger.desk import facts_of, packet
@@ -38,8 +39,8 @@ FACTS = facts_of(refund_confirmed())
 
 
 def size_bytes(made: ResumePacket) -> int:
-    """Return how large a packet is in canonical form."""
-    return len(canonical_bytes(made.model_dump(mode="json")))
+    """Return how large a packet is as the API writes it."""
+    return len(json.dumps(made.model_dump(mode="json"), ensure_ascii=False).encode())
 
 
 def test_the_summary_says_what_is_confirmed_and_what_is_pending() -> None:
@@ -166,9 +167,105 @@ def test_facts_leave_a_text_only_the_room_that_they_do_not_need() -> None:
 
 def test_facts_without_room_leave_a_text_none() -> None:
     world = an_approved_world()
-    given(world, a_refund(bound={f"field_{number}": "x" * 255 for number in range(61)}))
+    given(world, a_refund(bound={"field": ""}))
+    room_bytes = MAX_PACKET_BYTES - size_bytes(packet(world))
+    given(world, a_refund(bound={"field": "x" * room_bytes}))
 
-    assert packet(world, "x").untrusted_customer_text == ""
+    made = packet(world, "x")
+
+    assert size_bytes(made) == MAX_PACKET_BYTES
+    assert made.untrusted_customer_text == ""
+    assert not made.effects[0].fields_left_out
+
+
+def test_facts_that_are_a_byte_too_large_lose_their_fields_and_say_so() -> None:
+    world = an_approved_world()
+    given(world, a_refund(bound={"field": ""}))
+    room_bytes = MAX_PACKET_BYTES - size_bytes(packet(world))
+    given(world, a_refund(bound={"field": "x" * (room_bytes + 1)}))
+
+    (effect,) = packet(world, "x").effects
+
+    assert (effect.fields, effect.fields_left_out) == ({}, True)
+    assert effect.state is EffectState.PLANNED
+
+
+def test_facts_that_are_too_large_lose_the_fields_of_the_first_effects_and_no_more() -> None:
+    world = an_approved_world()
+    given(world, *(_unproven(number, {"field": "x" * 6_000}) for number in range(1, 5)))
+
+    made = packet(world)
+
+    assert size_bytes(made) <= MAX_PACKET_BYTES
+    assert [found.fields_left_out for found in made.effects] == [True, True, False, False]
+    assert [bool(found.fields) for found in made.effects] == [False, False, True, True]
+    assert made.effects_left_out == 0
+
+
+def test_effects_without_fields_do_not_claim_that_some_are_left_out() -> None:
+    world = an_approved_world()
+    given(world, *(_unproven(number, {}) for number in range(1, 60)))
+    given(world, _unproven(60, {"field": "x" * 60_000}))
+
+    made = packet(world)
+
+    assert size_bytes(made) <= MAX_PACKET_BYTES
+    assert {found.fields_left_out for found in made.effects[:-1]} == {False}
+    assert made.effects[-1].fields_left_out
+
+
+@pytest.mark.parametrize("count", [2, 90, 400])
+@pytest.mark.parametrize("fields_characters", [0, 255, 60_000])
+@pytest.mark.parametrize("record_id", ["re_1", "re_" + "\U0001f600" * 5_000], ids=["id", "long id"])
+def test_a_packet_at_the_extreme_is_within_its_bound_and_counts_what_it_leaves_out(
+    count: int, fields_characters: int, record_id: str
+) -> None:
+    fields: dict[str, str | int | bool] = {
+        **BOUND,
+        **{f"field_{number}": '"' * (fields_characters // 10) for number in range(10)},
+    }
+    proof = evidence(record_id=record_id, fields=fields)
+    effects = (_a_fact(EffectState.CONFIRMED, bound=fields, evidence=proof),) * count
+
+    made = resume_packet(FACTS.model_copy(update={"effects": effects}), "\U0001f600" * 10_000)
+
+    assert size_bytes(made) <= MAX_PACKET_BYTES
+    assert made.effects_left_out + len(made.effects) == count
+    told = f"the first {made.effects_left_out} are not listed here; repeat none"
+    assert (told in made.summary) == bool(made.effects_left_out)
+    assert made.summary.count("is confirmed") == len(made.effects)
+
+
+def test_a_packet_without_room_for_any_effect_still_says_what_is_to_be_done() -> None:
+    proof = evidence(record_id="re_" + "x" * MAX_PACKET_BYTES, fields=BOUND)
+    effects = (_a_fact(EffectState.CONFIRMED, evidence=proof),)
+
+    made = resume_packet(FACTS.model_copy(update={"effects": effects}), "")
+
+    assert made.effects == ()
+    assert made.effects_left_out == 1
+    assert made.summary == (
+        "Of the writes on record the first 1 are not listed here; repeat none; receipt email is "
+        "pending."
+    )
+
+
+def _a_fact(state: EffectState, **overrides: object) -> EffectFacts:
+    """Return what the projection says of a refund."""
+    world = an_approved_world()
+    given(world, a_refund(state, **overrides))
+    (fact,) = facts_of(world).effects
+    return fact
+
+
+def _unproven(number: int, fields: dict[str, str | int | bool]) -> Effect:
+    """Return a refund that counts, whatever other refunds there are."""
+    return a_refund(
+        EffectState.UNKNOWN,
+        effect_id=effect_id_for(RUN_ID, "refund", number),
+        instance=number,
+        bound=fields,
+    )
 
 
 def test_refusals_of_old_do_not_fill_a_packet() -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from ledger.canonical import canonical_bytes
 from ledger.packet import MAX_PACKET_BYTES, MAX_UNTRUSTED_CHARACTERS, resume_packet
 from ledger.task import Task
 from ledger.transitions import RunState
@@ -10,6 +9,7 @@ from tests.unit.ledger.desk import facts_of, packet
 from tests.unit.ledger.sample import RUN_ID, a_refund
 from tests.unit.ledger.situations import opened
 from tests.unit.ledger.support import an_approved_world, given
+from tests.unit.ledger.test_packet import size_bytes
 
 
 def test_given_facts_that_leave_little_room_when_told_then_a_text_has_a_sixth_of_what_is_left() -> (
@@ -17,7 +17,7 @@ def test_given_facts_that_leave_little_room_when_told_then_a_text_has_a_sixth_of
 ):
     world = an_approved_world()
     given(world, a_refund(bound={f"field_{number}": "x" * 255 for number in range(45)}))
-    room_bytes = MAX_PACKET_BYTES - len(canonical_bytes(packet(world).model_dump(mode="json")))
+    room_bytes = MAX_PACKET_BYTES - size_bytes(packet(world))
 
     made = packet(world, "x" * MAX_UNTRUSTED_CHARACTERS)
 

@@ -1,7 +1,5 @@
 """A run whose version is no longer deployed can be seen, looked up and closed."""
 
-from dataclasses import replace
-
 import pytest
 
 from ledger.act import Choice, perform_action
@@ -73,6 +71,6 @@ def test_a_run_of_a_name_without_a_number_is_told_too() -> None:
     world = in_review(an_unknown_world())
     world.change(lambda draft: draft.set_run(engineering=True))
     ledger = world.ledger
-    odd = replace(ledger, run=ledger.run.model_copy(update={"workflow": "odd"}))
+    odd = ledger._replace(run=ledger.run.model_copy(update={"workflow": "odd"}))
 
     assert project(retired_definition(odd), odd, 0).run_id == RUN_ID

@@ -9,6 +9,8 @@ import httpx
 import pytest
 from rich.console import Console
 
+from ledger.effect import Evidence
+from ledger.projection import EffectFacts
 from sandbox import run_cli
 from sandbox.api_client import Api
 from sandbox.errors import SandboxError
@@ -32,7 +34,36 @@ VIEW: dict[str, Any] = {
                 "attempts": 1,
                 "effect_id": "eff_1",
                 "remarks": ["the provider says bounced"],
-            }
+                "generation": 1,
+                "key_first_used_at_ms": None,
+                "key_protects_until_ms": None,
+                "overdue_at_ms": 1_767_226_500_000,
+                "overdue": False,
+                "candidates": [],
+            },
+            {
+                "label": "Refund",
+                "state": "conflict",
+                "record_id": None,
+                "attempts": 2,
+                "effect_id": "eff_2",
+                "remarks": [],
+                "generation": 2,
+                "key_first_used_at_ms": 1_767_225_600_000,
+                "key_protects_until_ms": 1_767_308_400_000,
+                "overdue_at_ms": 1_767_225_780_000,
+                "overdue": True,
+                "candidates": [
+                    {
+                        "source": "stripe_refunds",
+                        "record_id": f"re_{number}",
+                        "provider_status": "succeeded",
+                        "fields": {"currency": "USD", "amount_minor": 7900},
+                        "read_at_ms": 1_767_225_900_000,
+                    }
+                    for number in (1, 2)
+                ],
+            },
         ],
         "not_begun": ["Follow-up"],
     },
@@ -186,6 +217,34 @@ def test_a_view_lists_what_may_be_done_with_its_consequence_and_what_not_with_th
         "[reads ses_mail; may write Receipt email; moves money]",
         "may not  resume_from_checkpoint: An effect is unsettled.",
     ]
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_view_tells_the_life_of_each_key_the_deadline_and_what_is_in_conflict(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run("view", "run_1")
+
+    told = [line for line in capsys.readouterr().out.splitlines() if ": " in line]
+    assert [line for line in told if line.startswith(("Receipt email: ", "Refund: "))] == [
+        "Receipt email: unknown    1 attempts  eff_1",
+        "Refund: conflict    2 attempts  eff_2",
+        "Receipt email: the provider says bounced",
+        "Receipt email: recovery deadline 2026-01-01 00:15:00 UTC",
+        "Refund: key 2 first used 2026-01-01 00:00:00 UTC, protects until 2026-01-01 23:00:00 UTC",
+        "Refund: recovery deadline 2026-01-01 00:03:00 UTC, which has passed",
+        *(
+            f"Refund: candidate re_{number} at stripe_refunds: succeeded, amount_minor 7900, "
+            "currency USD, read 2026-01-01 00:05:00 UTC"
+            for number in (1, 2)
+        ),
+    ]
+
+
+def test_what_a_view_tells_of_an_effect_is_what_the_projection_gives() -> None:
+    for effect in VIEW["facts"]["effects"]:
+        assert set(effect) <= set(EffectFacts.model_fields)
+        assert all(set(found) == set(Evidence.model_fields) for found in effect["candidates"])
 
 
 @pytest.mark.usefixtures("fake")
