@@ -1,76 +1,51 @@
 """One suite over every provider: what the engine relies on, whoever stands behind the adapter.
 
-A new provider is one line in ``_FAKES``. The Stripe adapters meet three Stripes: the fake, the
-sandbox's, and localstripe as it comes. The archive meets two S3: the fake, and moto's.
+A new provider is one line in ``_FAKES``, and one where it belongs by what guards a repeated call.
+The Stripe adapters meet three Stripes: the fake, the sandbox's, and localstripe as it comes, whose
+gaps ``test_localstripe.py`` pins. The archive meets three S3: the fake, moto's, and that of the
+sandbox's AWS, which takes the mails as well.
 """
 
-import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pytest
 
 from ledger.canonical import canonical_bytes
 from ledger.contract import ErrorClass, FaultKind, LookUp
 from ledger.errors import InvariantBroken
-from ledger.provider import ProviderFault, ProviderRecord, RecordStatus
+from ledger.provider import ProviderCall, ProviderFault, ProviderRecord, RecordStatus
 from ledger.record import Scalar
 from providers.contracts import CONTRACTS
-from providers.stripe_client import StripeLibrary
-from providers.stripe_promises import CALL_TIMEOUT_SECONDS
-from providers.stripe_transport import Answer, SocketTransport
-from sandbox.stripe_seed import create_subscriber, stripe_client
-from sandbox.stripe_server import API_KEY, StripeSandbox, start_stripe
 from tests.contract.moto_s3 import moto_archive_bench
-from tests.fakes.benches import (
-    EFFECT_ID,
-    EMAIL,
-    RUN_ID,
-    Bench,
-    billing_bench,
-    fake_bench,
-    refund_bench,
-)
+from tests.fakes.benches import EFFECT_ID, EMAIL, KEY, RUN_ID, Bench, Guard, fake_bench
 
 _FAKES = ("refund", "cancel_renewal", "receipt", "deliver_link", "archive")
-_SERVERS = [
-    pytest.param(name, marks=pytest.mark.slow)
-    for name in ("refund@sandbox", "cancel_renewal@sandbox", "refund@localstripe")
-]
+_SANDBOX = (
+    "refund@sandbox",
+    "cancel_renewal@sandbox",
+    "receipt@sandbox",
+    "deliver_link@sandbox",
+    "archive@sandbox",
+)
+_LOCALSTRIPE = ("refund@localstripe", "cancel_renewal@localstripe")
+_MOTO = ("archive@moto",)
+_EVERYWHERE = (*_FAKES, *_SANDBOX, *_LOCALSTRIPE, *_MOTO)
+# moto answers inside this process, where nothing lies between that could lose an answer.
+_LOSING_ANSWERS = (*_FAKES, *_SANDBOX, *_LOCALSTRIPE)
+# localstripe knows no keys, so what the contract promises of a repeat cannot be asked of it.
+_GUARDED_AS_PROMISED = (*_FAKES, *_SANDBOX, *_MOTO)
+_WITH_KEYS = ("refund", "cancel_renewal", "refund@sandbox", "cancel_renewal@sandbox")
+_WITH_OBJECT_KEYS = ("archive", "archive@moto", "archive@sandbox")
 
 
-class _WithoutReason:
-    """localstripe refuses a refund's reason, which Stripe only keeps for display."""
-
-    def __init__(self, base_address: str) -> None:
-        self._send = SocketTransport(base_address, ssl.create_default_context, CALL_TIMEOUT_SECONDS)
-
-    def __call__(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        return self._send(
-            method, path, headers, body.removesuffix(b"&reason=requested_by_customer")
-        )
+def _on(names: tuple[str, ...]) -> list[object]:
+    """Return the names as parameters; what needs a server of its own is slow."""
+    slow = (*_SANDBOX, *_LOCALSTRIPE)
+    marks = {name: [pytest.mark.slow] if name in slow else [] for name in names}
+    return [pytest.param(name, marks=marks[name]) for name in names]
 
 
-@pytest.fixture(scope="module")
-def stripe_servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StripeSandbox]:
-    servers = start_stripe(tmp_path_factory.mktemp("stripe"))
-    try:
-        yield servers
-    finally:
-        servers.stop()
-
-
-def _server_bench(servers: StripeSandbox, operation: str, where: str) -> Bench:
-    servers.reset()  # every test uses the same key
-    subscriber = vars(create_subscriber(stripe_client(servers.behind_url), EMAIL))
-    if where == "sandbox":
-        api = StripeLibrary(API_KEY, servers.url)
-    else:
-        api = StripeLibrary(API_KEY, servers.behind_url, _WithoutReason(servers.behind_url))
-    return (refund_bench if operation == "refund" else billing_bench)(api, subscriber)
-
-
-@pytest.fixture(params=[*_FAKES, *_SERVERS, "archive@moto"])
-def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+def _made(request: pytest.FixtureRequest) -> Iterator[Bench]:
     operation, _, where = request.param.partition("@")
     match where:
         case "":
@@ -78,8 +53,40 @@ def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
         case "moto":
             with moto_archive_bench() as made:
                 yield made
+        case "localstripe":
+            yield request.getfixturevalue("stripe_servers").localstripe(operation)
+        case _ if operation == "archive":
+            yield request.getfixturevalue("aws_server").archive()
+        case _ if operation in ("receipt", "deliver_link"):
+            stripe = request.getfixturevalue("stripe_servers")
+            yield request.getfixturevalue("aws_server").mail(operation, stripe)
         case _:
-            yield _server_bench(request.getfixturevalue("stripe_servers"), operation, where)
+            yield request.getfixturevalue("stripe_servers").behind_the_proxy(operation)
+
+
+@pytest.fixture(params=_on(_EVERYWHERE))
+def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    yield from _made(request)
+
+
+@pytest.fixture(params=_on(_LOSING_ANSWERS))
+def losing(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    yield from _made(request)
+
+
+@pytest.fixture(params=_on(_GUARDED_AS_PROMISED))
+def guarded(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    yield from _made(request)
+
+
+@pytest.fixture(params=_on(_WITH_KEYS))
+def keyed(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    yield from _made(request)
+
+
+@pytest.fixture(params=_on(_WITH_OBJECT_KEYS))
+def named(request: pytest.FixtureRequest) -> Iterator[Bench]:
+    yield from _made(request)
 
 
 @pytest.fixture(params=_FAKES)
@@ -190,7 +197,7 @@ def test_the_answer_to_a_write_names_our_mark_and_contradicts_nothing(bench: Ben
     record = bench.provider.call(bench.frozen_call())
 
     assert record.record_id
-    assert record.mark == EFFECT_ID
+    assert record.mark == bench.shown_mark
     assert record.status is RecordStatus.DONE
     assert _what_is_bound(record, bench).items() <= bench.bound.items()
     if not bench.provider.contract.confirmed_by_read:
@@ -209,7 +216,7 @@ def test_a_write_is_found_again_by_our_mark_with_every_approved_field(bench: Ben
         (ours,) = found.records
         assert (ours.record_id, ours.mark, ours.status) == (
             record.record_id,
-            EFFECT_ID,
+            bench.shown_mark,
             RecordStatus.DONE,
         )
         assert _what_is_bound(ours, bench) == bench.bound
@@ -223,34 +230,129 @@ def test_another_effects_look_up_does_not_find_our_mark(bench: Bench) -> None:
     assert not [record for record in found.records if record.mark == "eff_other"]
 
 
-def test_a_write_whose_answer_was_lost_is_unknown_and_found_where_it_can_be(
-    faulty: Bench,
+def test_a_write_whose_answer_was_lost_is_unknown_and_found_once_where_it_can_be(
+    losing: Bench,
 ) -> None:
-    assert faulty.lose_next_answer is not None
-    faulty.lose_next_answer()
-    contract = faulty.provider.contract
+    assert losing.lose_next_answer is not None
+    losing.lose_next_answer()
+    call = losing.frozen_call()
 
-    with pytest.raises(ProviderFault) as caught:
-        faulty.provider.call(faulty.frozen_call())
-    found = faulty.provider.look_up(faulty.frozen_call())
+    told = _told(losing, call)
+    found = losing.provider.look_up(call)
 
-    fault = caught.value
-    assert contract.classify(fault.kind, fault.status, fault.code) is ErrorClass.UNKNOWN
-    marks = [record.mark for record in found.records]
-    assert marks == ([] if contract.look_up is LookUp.NONE else [EFFECT_ID])
+    assert told is ErrorClass.UNKNOWN
+    (held,) = losing.held()
+    if losing.provider.contract.look_up is LookUp.NONE:
+        assert not found.records
+        assert not found.complete
+    else:
+        (ours,) = found.records
+        assert found.complete
+        assert (ours.record_id, ours.mark) == (held, losing.shown_mark)
+        assert _what_is_bound(ours, losing) == losing.bound
 
 
-@pytest.mark.slow
-def test_localstripe_forgets_a_subscriptions_mark_so_its_end_is_found_unmarked(
-    stripe_servers: StripeSandbox,
+def test_a_lost_answer_is_followed_by_a_safe_repeat_exactly_where_the_contract_says_so(
+    guarded: Bench,
 ) -> None:
-    bench = _server_bench(stripe_servers, "cancel_renewal", "localstripe")
+    contract = guarded.provider.contract
+    call = guarded.frozen_call()
+    if guarded.lose_next_answer is not None:
+        guarded.lose_next_answer()
+    _told(guarded, call)
 
-    bench.provider.call(bench.frozen_call())
-    (found,) = bench.provider.look_up(bench.frozen_call()).records
+    again = _told(guarded, call)
 
-    assert found.mark is None
-    assert found.fields == bench.bound
+    assert contract.replay_after_absence is (guarded.guard is not Guard.NOTHING)
+    match guarded.guard:
+        case Guard.KEY:
+            assert contract.key_lifetime_seconds is not None
+            assert isinstance(again, ProviderRecord)
+            assert guarded.held() == [again.record_id]
+        case Guard.OBJECT:
+            assert contract.key_lifetime_seconds is None
+            assert again is ErrorClass.COMPARE
+            assert guarded.held() == [guarded.provider.look_up(call).records[0].record_id]
+        case Guard.NOTHING:
+            # What the contract forbids would be a second mail: it is for the engine not to send it.
+            assert contract.key_lifetime_seconds is None
+            assert not contract.absence_can_be_proven
+            assert isinstance(again, ProviderRecord)
+            assert len(guarded.held()) == 2
+
+
+def test_a_repeat_is_answered_as_at_first_for_as_long_as_the_contract_relies_on_the_key(
+    keyed: Bench,
+) -> None:
+    contract = keyed.provider.contract
+    assert keyed.pass_seconds is not None
+    assert contract.key_lifetime_seconds is not None
+    call = keyed.frozen_call()
+    first = keyed.provider.call(call)
+
+    at_once = keyed.provider.call(call)
+    keyed.pass_seconds(contract.key_lifetime_seconds - contract.key_margin_seconds)
+    at_last = keyed.provider.call(call)
+
+    assert at_once == at_last == first
+    assert keyed.held() == [first.record_id]
+
+
+@pytest.mark.parametrize("keyed", _on(("cancel_renewal", "cancel_renewal@sandbox")), indirect=True)
+def test_a_repeat_under_its_key_does_not_do_again_what_somebody_took_back(keyed: Bench) -> None:
+    assert keyed.take_back is not None
+    keyed.provider.call(keyed.frozen_call())
+    keyed.take_back()
+
+    keyed.provider.call(keyed.frozen_call())
+
+    assert keyed.held() == []
+
+
+def test_other_bytes_under_a_known_key_are_a_key_conflict_and_change_nothing(keyed: Bench) -> None:
+    call = keyed.frozen_call()
+    first = keyed.provider.call(call)
+    before = keyed.provider.look_up(call)
+    other = keyed.frozen_call(effect_id="eff_other", key=KEY)
+
+    told = _told(keyed, other)
+
+    assert canonical_bytes(other.params) != canonical_bytes(call.params)
+    assert told is ErrorClass.KEY_CONFLICT
+    assert keyed.held() == [first.record_id]
+    assert keyed.provider.look_up(call) == before
+
+
+def test_other_bytes_under_an_objects_key_are_for_comparing_and_replace_nothing(
+    named: Bench,
+) -> None:
+    assert named.change_target is not None
+    call = named.frozen_call()
+    first = named.provider.call(call)
+    before = named.provider.look_up(call)
+    named.change_target()
+
+    told = _told(named, call)
+
+    assert told is ErrorClass.COMPARE
+    assert named.held() == [first.record_id]
+    assert named.provider.look_up(call) == before
+
+
+def _told(bench: Bench, call: ProviderCall) -> ProviderRecord | ErrorClass:
+    """Return the record, or what its contract makes of the fault."""
+    try:
+        return bench.provider.call(call)
+    except ProviderFault as fault:
+        return bench.provider.contract.classify(fault.kind, fault.status, fault.code)
+
+
+@pytest.mark.parametrize("name", sorted(CONTRACTS))
+def test_a_contract_speaks_of_keys_in_conflict_exactly_where_it_has_keys(name: str) -> None:
+    contract = CONTRACTS[name]
+    classes = {rule.error_class for rule in contract.errors}
+
+    assert (ErrorClass.KEY_CONFLICT in classes) is (contract.key_lifetime_seconds is not None)
 
 
 @pytest.mark.parametrize("name", sorted(CONTRACTS))
@@ -269,6 +371,13 @@ def test_a_contract_promises_nothing_that_its_own_values_forbid(name: str) -> No
     assert contract.classify(FaultKind.UNREADABLE, 200, None) is ErrorClass.UNKNOWN
     for status in range(500, 600):
         assert contract.classify(FaultKind.ANSWERED, status, "any") is ErrorClass.UNKNOWN
+
+
+def test_every_provider_is_asked_for_what_guards_a_repeat_of_its_calls() -> None:
+    guards = {operation: fake_bench(operation).guard for operation in _FAKES}
+
+    for guard, asked in ((Guard.KEY, _WITH_KEYS), (Guard.OBJECT, _WITH_OBJECT_KEYS)):
+        assert {name for name in guards if guards[name] is guard} == set(asked) & set(_FAKES)
 
 
 def test_every_adapter_declares_the_contract_listed_under_its_name() -> None:

@@ -1,4 +1,7 @@
-"""The two stores answer random scripts alike, and a difference between them would be seen."""
+"""The stores answer random scripts alike, and a difference between them would be seen.
+
+The third one is the simulator's, which shares records in the place of copying them.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -8,7 +11,7 @@ import pytest
 from tests.contract.differential.calls import Side
 from tests.contract.differential.play import DifferenceError, Script, play
 from tests.contract.differential.scripts import search
-from tests.contract.differential.stores import dynamodb_sides, memory_side
+from tests.contract.differential.stores import dynamodb_sides, memory_side, shared_side
 from tests.contract.differential.tampered import WRONG_STORES
 from tests.contract.differential.true_store import Tampered
 from tests.contract.differential.wrong_adapter import WRONG_ADAPTERS
@@ -26,10 +29,10 @@ def dynamodb() -> Iterator[Callable[[], Side]]:
 
 
 @pytest.mark.parametrize("number", ROUNDS)
-def test_given_random_scripts_when_both_stores_play_them_then_they_answer_alike(
+def test_given_random_scripts_when_every_store_plays_them_then_they_answer_alike(
     dynamodb: Callable[[], Side], number: int
 ) -> None:
-    search(lambda script: play(script, dynamodb(), memory_side()), number)
+    search(lambda script: play(script, dynamodb(), memory_side(), shared_side()), number)
 
 
 @pytest.mark.parametrize("wrong", WRONG_STORES)
@@ -41,6 +44,8 @@ def test_given_a_store_that_differs_when_the_same_scripts_are_played_then_it_is_
 
     with pytest.raises(DifferenceError):
         play(script, dynamodb(), memory_side(wrong))
+    with pytest.raises(DifferenceError):
+        play(script, memory_side(), memory_side(), shared_side(wrong))
 
 
 @pytest.mark.parametrize("name", WRONG_ADAPTERS)

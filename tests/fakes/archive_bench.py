@@ -9,13 +9,16 @@ from providers.s3_artifacts import S3Artifacts
 from providers.s3_client import S3ArtifactStore, S3Client
 from providers.s3_layout import files_prefix, owner_key
 from providers.s3_projects import S3Projects
-from tests.fakes.benches import Bench
+from tests.fakes.benches import Bench, Guard
 from tests.fakes.clock import FakeClock
 from tests.fakes.s3 import FakeBucket, FakeS3, S3Fault
 
 ARTIFACTS = "artifacts-bucket"
 PROJECTS = "projects-bucket"
 FILES = {"notes.txt": b"a few words", "pictures/one.bin": bytes(range(256)) * 3}
+CHANGED_KEY = f"{files_prefix('prj_1')}notes.txt"
+CHANGED_CONTENT = b"other words"
+_MAX_KEYS = 100  # more than any test stores
 
 
 @dataclass
@@ -46,7 +49,8 @@ def archive_bench(client: S3Client, monotonic: Any = lambda: 0.0) -> Bench:
         "schema": 1,
     }
     store, projects = S3ArtifactStore(client, ARTIFACTS), S3Projects(client, PROJECTS)
-    return Bench(S3Artifacts(store, projects, monotonic), "archive", bound)
+    provider = S3Artifacts(store, projects, monotonic)
+    return Bench(provider, "archive", bound, guard=Guard.OBJECT, held=lambda: _keys_in(client))
 
 
 def archive_world() -> ArchiveWorld:
@@ -59,7 +63,13 @@ def archive_world() -> ArchiveWorld:
         s3.put(PROJECTS, f"{files_prefix('prj_1')}{name}", content)
     bench = archive_bench(s3, lambda: clock.now_ms() / 1000)
     bench.lose_next_answer = lambda: s3.fail_next(S3Fault.COMMIT_THEN_DROP)
+    bench.change_target = lambda: s3.put(PROJECTS, CHANGED_KEY, CHANGED_CONTENT)
     return ArchiveWorld(clock, s3, bench)
+
+
+def _keys_in(client: S3Client) -> list[str]:
+    page = client.list_objects_v2(Bucket=ARTIFACTS, Prefix="", MaxKeys=_MAX_KEYS)
+    return [found["Key"] for found in page.get("Contents", ())]
 
 
 def owner_record(customer_id: str) -> bytes:

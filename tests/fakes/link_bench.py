@@ -8,8 +8,9 @@ from ledger.provider import Authority
 from ledger.record import Scalar
 from providers.ses_artifact_link import SesArtifactLink
 from providers.ses_client import SesMailer
+from providers.stripe_api import StripeApi
 from providers.stripe_customers import StripeCustomers
-from tests.fakes.benches import EMAIL, Bench, fake_stripe, library
+from tests.fakes.benches import EMAIL, SENDER, Bench, Guard, fake_stripe, library
 from tests.fakes.clock import FakeClock
 from tests.fakes.ses import FakeSes, MailFault
 from tests.fakes.stripe import FakeStripe
@@ -46,24 +47,20 @@ def link_world() -> LinkWorld:
     """Return a world with one customer, whose artifact waits for them for a week."""
     clock, owner = FakeClock(), FakeOwner()
     stripe, ses = fake_stripe(clock), FakeSes(clock)
-    provider = SesArtifactLink(
-        SesMailer(cast("Any", ses), "shop@example.com", "receipts"),
-        StripeCustomers(library(stripe)),
-        owner,
-        SITE_URL,
-        clock.now_ms,
-    )
+    mailer = SesMailer(cast("Any", ses), SENDER, "receipts")
+    bench = link_bench(mailer, library(stripe), owner, clock)
+    bench.held = lambda: [mail.message_id for mail in ses.sent]
+    bench.lose_next_answer = lambda: ses.fail_next(MailFault.ACCEPT_THEN_DROP)
+    return LinkWorld(clock, stripe, ses, owner, bench)
+
+
+def link_bench(mailer: SesMailer, stripe: StripeApi, owner: FakeOwner, clock: FakeClock) -> Bench:
+    """Return the mail with a link to the artifact of the owner's project, valid for a week."""
     bound: dict[str, Scalar] = {
-        "customer_id": "cus_1",
+        "customer_id": owner.owner_id,
         "project_id": "prj_1",
         "artifact_id": "art_1",
         "valid_until_ms": (clock.now_ms() // 1000) * 1000 + LINK_LIFETIME_MS,
     }
-    bench = Bench(
-        provider,
-        "deliver_link",
-        bound,
-        {"email": EMAIL},
-        lambda: ses.fail_next(MailFault.ACCEPT_THEN_DROP),
-    )
-    return LinkWorld(clock, stripe, ses, owner, bench)
+    provider = SesArtifactLink(mailer, StripeCustomers(stripe), owner, SITE_URL, clock.now_ms)
+    return Bench(provider, "deliver_link", bound, {"email": EMAIL}, Guard.NOTHING)

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from tests.contract.differential.play import DifferenceError, Script, play
 from tests.contract.differential.scripts import search
-from tests.contract.differential.stores import dynamodb_sides, memory_side
+from tests.contract.differential.stores import dynamodb_sides, memory_side, shared_side
 
 FIRST_ROUND = 1_000  # far from the rounds of the tests
 
@@ -25,13 +25,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=100, help="how many, of ten scripts each")
     parser.add_argument("--first", type=int, default=FIRST_ROUND, help="the number of the first")
     asked = parser.parse_args(arguments)
-    played: list[tuple[int, int]] = []
+    played: list[tuple[int, int, int]] = []
     started = time.process_time()
     with dynamodb_sides() as empty:
 
         def play_one(script: Script) -> None:
-            calls = play(script, empty(), memory_side())
-            played.append((len(script.operations), calls))
+            alike = play(script, empty(), memory_side(), shared_side())
+            played.append((len(script.operations), *alike))
 
         for number in range(asked.first, asked.first + asked.rounds):
             try:
@@ -39,10 +39,11 @@ def main(arguments: list[str] | None = None) -> int:
             except DifferenceError as difference:
                 console.print(f"Round {number}: {difference}", markup=False, highlight=False)
                 return 1
-    operations, calls = (sum(counts) for counts in zip(*played, strict=True))
+    operations, calls, refusals = (sum(counts) for counts in zip(*played, strict=True))
     console.print(
         f"{asked.rounds} rounds, {len(played)} scripts, {operations} operations: {calls} calls "
-        f"answered alike, in {time.process_time() - started:.0f} s of processor time."
+        f"answered alike, {refusals} of them with an error, "
+        f"in {time.process_time() - started:.0f} s of processor time."
     )
     return 0
 

@@ -1,4 +1,4 @@
-"""What both stores are known to hold: operations refer to it, and ties are seen in it."""
+"""What every store is known to hold: operations refer to it, and ties are seen in it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Book:
         return self.heads[run_id].sequence if run_id in self.heads else 0
 
     def landed(self, change: Change) -> None:
-        """Learn that both stores have accepted the change; a repeat teaches nothing."""
+        """Learn that the stores have accepted the change; a repeat teaches nothing."""
         run_id = change.run.run_id
         if change.expected_sequence == self.sequence_of(run_id):
             self.heads[run_id] = change.run

@@ -1,4 +1,4 @@
-"""What is asked of both stores, and the answer in a form that can be compared to the letter."""
+"""What is asked of every store, and the answer in a form that can be compared to the letter."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -17,13 +17,14 @@ from tests.contract.differential.listings import Listing
 MAX_PAGES = 400  # more than the runs and events of any script, read one by one
 
 BROKE = "broke"
+RAISED = "raised"
 
 type Answer = tuple[object, ...]
 
 
 @dataclass
 class Side:
-    """One of the two stores, with the cursors that it has given out."""
+    """One of the stores, with the cursors that it has given out."""
 
     store: LedgerStore
     ten_minutes_pass: Callable[[], None]
@@ -31,7 +32,7 @@ class Side:
 
 
 class Call(Protocol):
-    """One question, the same for both stores."""
+    """One question, the same for every store."""
 
     def ask(self, side: Side) -> Answer:
         """Return the answer. Raises LedgerError as the store does."""
@@ -42,7 +43,7 @@ def answer(call: Call, side: Side) -> Answer:
     try:
         return call.ask(side)
     except LedgerError as error:
-        return ("raised", type(error).__name__)
+        return (RAISED, type(error).__name__)
     except Exception as error:  # noqa: BLE001  whatever it is, the contract does not know it
         return (BROKE, repr(error))
 

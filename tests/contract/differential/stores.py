@@ -1,4 +1,4 @@
-"""The two stores, and what moto leaves out of DynamoDB."""
+"""The stores, and what moto leaves out of DynamoDB."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,11 +13,15 @@ from moto.core.serialize import ResponseSerializer
 from moto.core.utils import method_names_from_class
 from moto.dynamodb.models.dynamo_type import Item
 
+from adapters.change_check import check_change, check_form
 from adapters.dynamodb_store import DynamoDbStore
 from adapters.memory_store import MemoryStore
-from ledger.store import LedgerStore
+from ledger.errors import InvariantBroken
+from ledger.store import Change, LedgerStore
 from tests.contract.differential.calls import Side
+from tests.contract.differential.true_store import Tampered
 from tests.ledger_table import TABLE_NAME, ledger_table
+from tests.simulation.store import SharedStore
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -112,6 +116,28 @@ def dynamodb_sides() -> Iterator[Callable[[], Side]]:
 def memory_side(wrap: Callable[[LedgerStore], LedgerStore] = lambda store: store) -> Side:
     """Return a side with an empty store in memory, wrapped into whatever is planted."""
     return Side(wrap(MemoryStore()), ten_minutes_pass=lambda: None)
+
+
+class _Measured(Tampered):
+    """Refuses what is too large, which the simulator's store does not measure."""
+
+    def commit(self, change: Change) -> None:
+        """Pass on what is small enough; what has no form is for the store itself to refuse."""
+        try:
+            check_form(change)
+        except InvariantBroken:
+            pass
+        else:
+            check_change(change)
+        self._store.commit(change)
+
+
+def shared_side(wrap: Callable[[LedgerStore], LedgerStore] = lambda store: store) -> Side:
+    """Return a side with the empty store over which most schedules are simulated.
+
+    Its own is everything but the limits of size.
+    """
+    return Side(wrap(_Measured(SharedStore())), ten_minutes_pass=lambda: None)
 
 
 def _no_sleep(seconds: float) -> None:
