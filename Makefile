@@ -52,6 +52,10 @@ TABLE ?=
 # Every run for a program, in the place of a table for people: make drift JSON=1
 JSON ?=
 
+# Looks at the same table, and writes nothing before it is told to: make after-restore APPLY=1
+AFTER_RESTORE := PYTHONPATH=functions python -m reconciler.after_restore_command
+APPLY ?=
+
 LAYER := .build/layer
 LAYER_READY := .build/.layer-$(shell cksum < functions/requirements.txt | cut -d' ' -f1)
 
@@ -59,7 +63,7 @@ LAYER_READY := .build/.layer-$(shell cksum < functions/requirements.txt | cut -d
 NAME ?=
 PROVIDER ?=
 
-.PHONY: help demo test simulate chaos read-cost mutants new-workflow new-version new-machine sandbox synth bootstrap drift deploy layer lock lint clean setup browser linux
+.PHONY: help demo test simulate chaos read-cost mutants new-workflow new-version new-machine sandbox synth bootstrap drift after-restore deploy layer lock lint clean setup browser linux
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s  %s\n", $$1, $$2}' Makefile
@@ -110,6 +114,9 @@ bootstrap: $(READY) $(LAYER_READY) ## Prepare the account and region for deploym
 
 drift: $(READY) ## Which open runs of the account could not go on with this code: make drift TABLE=name
 	@$(DRIFT) $(if $(TABLE),--table $(TABLE)) $(if $(JSON),--json)
+
+after-restore: $(READY) ## After a restore: which open runs may have mailed since? make after-restore APPLY=1
+	@$(AFTER_RESTORE) $(if $(TABLE),--table $(TABLE)) $(if $(filter 1,$(APPLY)),--apply)
 
 deploy: $(READY) $(LAYER_READY) ## Deploy to the AWS account that the environment's credentials name
 	@: "$${MAIL_FROM:?set it to the sender, an address that SES has verified}"

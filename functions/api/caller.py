@@ -77,12 +77,18 @@ class Caller(Record):
             raise RequestRefused("not-permitted", detail)
 
 
+def subject_of(claims: object) -> str | None:
+    """Return who a verified token says it is, also where it lacks what else we ask of it."""
+    subject = claims.get("sub") if isinstance(claims, dict) else None
+    return subject if isinstance(subject, str) and subject else None
+
+
 def caller_of(claims: object) -> Caller:
     """Return the caller. Raises RequestRefused when the token names no tenant."""
     claims = claims if isinstance(claims, dict) else {}
     tenant_id = claims.get("custom:tenant_id")
-    subject = claims.get("sub")
-    if not (isinstance(tenant_id, str) and tenant_id and isinstance(subject, str) and subject):
+    subject = subject_of(claims)
+    if not (isinstance(tenant_id, str) and tenant_id) or subject is None:
         raise RequestRefused("not-permitted", "The token names no tenant. Sign in again.")
     customer_id = claims.get("custom:customer_id")
     return Caller(

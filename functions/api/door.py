@@ -10,7 +10,7 @@ from typing import cast
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from pydantic import Field
 
-from api.caller import Caller, caller_of
+from api.caller import Caller, caller_of, subject_of
 from api.problem import Response, problem_of, problem_of_fault, problem_of_retry
 from ledger.errors import RequestRefused, RetryLater
 from ledger.idempotency import ID_CHARACTERS
@@ -26,6 +26,8 @@ from workflows.migrations import with_versions
 MAX_BODY_BYTES = 64 * 1024
 # Ids of ours are opaque; a path may hold anything, and what is in it ends in the log.
 OUR_ID = re.compile(rf"[a-z]{{3}}_[a-z2-7]{{{ID_CHARACTERS}}}")
+# Written in the place of what an attempt does not tell; no id of ours, and none of the user pool's.
+UNKNOWN = "unknown"
 
 
 class Request(Record):
@@ -75,10 +77,12 @@ def door(
 
     @flushed
     def handler(event: Mapping[str, object], _context: LambdaContext) -> Response:
-        attempt = {"actor_id": "", "action": name, "target": ""}
+        attempt = {"actor_id": UNKNOWN, "action": name, "target": UNKNOWN}
         try:
+            # Before anything is asked of the request: one that is refused leaves its line as well.
+            attempt["target"] = _target(_path_of(event))
+            attempt["actor_id"] = subject_of(_claims_of(event)) or UNKNOWN
             request = _request_of(event)
-            attempt |= {"actor_id": request.caller.subject, "target": _target(request)}
             attempt["action"] = action_of(request) if action_of else name
             wired = ports_for_a_person() if past_breakers else ports()
             response = route(with_versions(wired), request)
@@ -97,19 +101,30 @@ def door(
     return handler
 
 
-def _target(request: Request) -> str:
-    """Return the ids in the path that can be ours, outermost first."""
-    return "/".join(found for found in request.path.values() if OUR_ID.fullmatch(found))
+def _target(path: Mapping[str, str]) -> str:
+    """Return the ids in the path, outermost first; empty for a route that has none.
+
+    What cannot be an id of ours is not repeated.
+    """
+    return "/".join(found if OUR_ID.fullmatch(found) else UNKNOWN for found in path.values())
+
+
+def _path_of(event: Mapping[str, object]) -> dict[str, str]:
+    return cast("dict[str, str]", event.get("pathParameters") or {})
+
+
+def _claims_of(event: Mapping[str, object]) -> object:
+    context = cast("dict[str, dict[str, dict[str, object]]]", event["requestContext"])
+    jwt = cast("dict[str, dict[str, object]]", context.get("authorizer", {}).get("jwt", {}))
+    return jwt.get("claims", {})
 
 
 def _request_of(event: Mapping[str, object]) -> Request:
-    context = cast("dict[str, dict[str, dict[str, object]]]", event["requestContext"])
-    jwt = cast("dict[str, dict[str, object]]", context.get("authorizer", {}).get("jwt", {}))
     headers = cast("dict[str, str]", event.get("headers") or {})
     return Request(
-        caller=caller_of(jwt.get("claims", {})),
+        caller=caller_of(_claims_of(event)),
         headers={name.lower(): value for name, value in headers.items()},
-        path=cast("dict[str, str]", event.get("pathParameters") or {}),
+        path=_path_of(event),
         query=cast("dict[str, str]", event.get("queryStringParameters") or {}),
         body=_body_of(event),
     )

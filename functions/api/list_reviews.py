@@ -12,7 +12,7 @@ from ledger.ports import Ports
 from ledger.run import RunLedger
 from ledger.store import ReviewPlace
 from runtime.log import log_failure
-from workflows.registry import KNOWN
+from workflows.registry import definition_for
 
 # Each is one consistent read; a person takes in no more at a time.
 PAGE_RUNS = 20
@@ -35,7 +35,9 @@ def list_reviews(ports: Ports, request: Request) -> Response:
     unreadable: list[str] = []
     read = [_read(ports, place.run_id, unreadable) for place in page.places]
     own = [found for found in read if found and found.run.tenant_id == caller.tenant_id]
-    summaries = [found for found in map(_summary, own) if found]
+    now_ms = ports.clock.now_ms()
+    told = [_summary(ledger, now_ms, unreadable) for ledger in own]
+    summaries = [found for found in told if found]
     return respond(
         HTTPStatus.OK,
         {
@@ -67,10 +69,14 @@ def _place_of(cursor: str | None) -> ReviewPlace | None:
     return ReviewPlace(since_ms=int(named[1]), run_id=named[2])
 
 
-def _summary(ledger: RunLedger) -> ReviewSummary | None:
-    definition = KNOWN.get(ledger.run.workflow)
-    operations = definition.operations if definition else ()
-    return review_summary(ledger, {found.name: found.label for found in operations})
+def _summary(ledger: RunLedger, now_ms: int, unreadable: list[str]) -> ReviewSummary | None:
+    """Return the run at a glance, from what was read already: a page costs no read besides."""
+    try:
+        return review_summary(definition_for(ledger), ledger, now_ms)
+    except Exception as error:  # noqa: BLE001  one whose records contradict each other hides no other
+        log_failure("this run cannot be told", error, run_id=ledger.run.run_id)
+        unreadable.append(ledger.run.run_id)
+        return None
 
 
 handler = door(list_reviews)

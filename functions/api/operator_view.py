@@ -1,11 +1,13 @@
 """``GET /runs/{run_id}/view``: the facts of a run, and what an operator may do about it."""
 
+from functools import partial
 from http import HTTPStatus
 
 from api.asked import amount_of, asked
 from api.door import Request, door
 from api.problem import Response, respond
 from ledger.actions import offers
+from ledger.gone import contract_of
 from ledger.money import exponent_of
 from ledger.packet import resume_packet
 from ledger.ports import Ports
@@ -38,7 +40,7 @@ def view_body(ports: Ports, ledger: RunLedger) -> dict[str, object]:
     now_ms = ports.clock.now_ms()
     facts = project(definition, ledger, now_ms)
     offered = offers(
-        definition, ledger, lambda name: ports.providers[name].contract, now_ms, ports.versions
+        definition, ledger, partial(contract_of, ports.providers), now_ms, ports.versions
     )
     return {
         "summary": resume_packet(facts, "").summary,

@@ -1,5 +1,7 @@
 """Perform an operator's action: once, against the view it was chosen on, with actor and reason."""
 
+from functools import partial
+
 from ledger.actions import offers
 from ledger.approve import put_counter_request, put_request
 from ledger.assign import assign_execution
@@ -7,13 +9,14 @@ from ledger.contract import LookUp
 from ledger.draft import Draft
 from ledger.effect import ATTESTED, Effect
 from ledger.errors import InvariantBroken, RequestRefused, RetryLater
-from ledger.event import Actor, EventKind
+from ledger.event import Actor, Event, EventKind
 from ledger.execution import continue_after_review, start_execution
+from ledger.gone import contract_of, is_gone
 from ledger.migration import carry_over
 from ledger.offer import Offer, RecoveryAction, find_offer
 from ledger.ports import Ports
 from ledger.provider import ProviderRecord, RecordStatus
-from ledger.reconcile import reconcile_run
+from ledger.reconcile import reconcile_effect
 from ledger.record import Record
 from ledger.run import RunLedger
 from ledger.settle import lapsed, reopen_unknown, settle_confirmed
@@ -26,6 +29,8 @@ MAX_REASON_CHARACTERS = 500
 # A person who lets a run go on gives it as many new executions as it may use before somebody has
 # to look again.
 EXTRA_EXECUTIONS = 5
+# A transaction holds no more items (DynamoDB, "Transact write items"), and an action is one.
+MAX_EVENTS_OF_A_CHANGE = 100
 
 
 class Choice(Record):
@@ -42,32 +47,36 @@ def perform_action(
 ) -> RunLedger:
     """Return the run after the action was recorded and, where it is one, carried out.
 
+    An action that is on record already is answered as done: its first answer may have been lost.
     Raises RequestRefused when the run has changed since the view, when the action is not allowed,
     or when no reason is given. Nothing is changed then.
     """
-    if not 0 < len(choice.reason.strip()) <= MAX_REASON_CHARACTERS:
+    reason = choice.reason.strip()
+    if not 0 < len(reason) <= MAX_REASON_CHARACTERS:
         raise RequestRefused(
             "reason-missing", f"Say why, in 1 to {MAX_REASON_CHARACTERS} characters."
         )
+    choice = choice.model_copy(update={"reason": reason})
 
     prior = RunState.ACTIVE
+    is_newest = True
 
     def decide(draft: Draft) -> None:
-        nonlocal prior
-        prior = draft.ledger.run.state
-        if draft.ledger.run.sequence != choice.view_version:
-            raise RequestRefused(
-                "view-changed",
-                "The run has changed since you looked; nothing was done. Read it again and choose "
-                "on what it says now.",
-            )
+        nonlocal prior, is_newest
+        run = draft.ledger.run
+        prior = run.state
+        if run.sequence != choice.view_version:
+            landed = _landed(ports, run_id, choice, actor)
+            prior = RunState(landed[0].prior_state)
+            is_newest = landed[-1].sequence == run.sequence
+            return
         offer = _allowed(ports, definition, draft, choice)
         draft.note(
             EventKind.OPERATOR_ACTED,
             choice.reason,
             subject=run_id,
-            prior=draft.ledger.run.state,
-            state=draft.ledger.run.state,
+            prior=run.state,
+            state=run.state,
             details={
                 "action": choice.action,
                 "label": offer.label,
@@ -77,8 +86,10 @@ def perform_action(
         _apply(ports, draft, definition, choice)
 
     acted = update(ports, run_id, actor, decide)
+    if not is_newest:
+        return acted  # what follows it has begun, or is somebody else's by now
     if choice.action is RecoveryAction.RECONCILE:
-        reconcile_run(ports, run_id, actor)
+        _ask(ports, acted, actor)
         acted = load(ports, run_id)
     # Only a run that the action brought back needs an execution; one that is active has one.
     if choice.action is RecoveryAction.MOVE:
@@ -88,12 +99,34 @@ def perform_action(
     return load(ports, run_id)
 
 
+def _landed(ports: Ports, run_id: str, choice: Choice, actor: Actor) -> list[Event]:
+    """Return the events of this very action, which is on record. Raises RequestRefused if not."""
+    since = ports.store.events(run_id, choice.view_version, MAX_EVENTS_OF_A_CHANGE)
+    if not since or not _is_record_of(since[0], choice, actor):
+        raise RequestRefused(
+            "view-changed",
+            "The run has changed since you looked; nothing was done. Read it again and choose "
+            "on what it says now.",
+        )
+    return [event for event in since if event.commit_id == since[0].commit_id]
+
+
+def _is_record_of(event: Event, choice: Choice, actor: Actor) -> bool:
+    return (
+        event.kind is EventKind.OPERATOR_ACTED
+        and (event.actor.kind, event.actor.actor_id) == (actor.kind, actor.actor_id)
+        and event.details["action"] == choice.action
+        and event.details["effect_id"] == (choice.effect_id or "")
+        and event.reason == choice.reason
+    )
+
+
 def _allowed(ports: Ports, definition: WorkflowDefinition, draft: Draft, choice: Choice) -> Offer:
     offer = find_offer(
         offers(
             definition,
             draft.ledger,
-            lambda provider: ports.providers[provider].contract,
+            partial(contract_of, ports.providers),
             draft.now_ms,
             ports.versions,
         ),
@@ -137,10 +170,17 @@ def _close(draft: Draft) -> None:
     draft.close_run(RunState.CLOSED, EventKind.RUN_CLOSED, "an operator closed it as it is")
 
 
+def _ask(ports: Ports, ledger: RunLedger, actor: Actor) -> None:
+    """Look every unsettled effect up whose provider is still there."""
+    for effect in ledger.unsettled_effects():
+        if not is_gone(contract_of(ports.providers, effect.provider)):
+            reconcile_effect(ports, ledger.run.run_id, effect.effect_id, actor)
+
+
 def _look_again(ports: Ports, draft: Draft) -> None:
     """Reopen what is in conflict, so that the read that follows may settle it."""
     for effect in draft.ledger.effects:
-        lookable = ports.providers[effect.provider].contract.look_up is not LookUp.NONE
+        lookable = contract_of(ports.providers, effect.provider).look_up is not LookUp.NONE
         if lookable and effect.state in (EffectState.CONFLICT, EffectState.CONTRADICTED):
             draft.move_effect(
                 effect,
@@ -218,6 +258,8 @@ def _mail(draft: Draft, choice: Choice) -> Effect:
 
 
 def _treat_as_sent(draft: Draft, mail: Effect) -> None:
+    # Also where settling the mail ends the review by itself: it may have used up its executions.
+    _grant_executions(draft)
     if mail.state is not EffectState.UNKNOWN:
         mail = reopen_unknown(draft, mail, "an operator decides what could not be proven")
     attested = ProviderRecord(

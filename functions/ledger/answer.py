@@ -22,6 +22,7 @@ from ledger.settle import (
     settle_unknown,
     with_outcome,
 )
+from ledger.short import short_record, short_text
 from ledger.transitions import EffectState
 
 # Each of these leaves the effect unknown, and so read before anything is sent again. What the
@@ -65,7 +66,7 @@ def settle_fault(
     refusal, and the records of others may explain it.
     """
     error_class = contract.classify(fault.kind, fault.status, fault.code)
-    words = str(fault)
+    words = short_text(str(fault))
     earlier_unknown = _earlier_unknown(effect)
     if error_class is ErrorClass.KEY_CONFLICT:
         judgement = Judgement(
@@ -106,6 +107,7 @@ def keep_late_result(
     draft: Draft, effect: Effect, attempt: Attempt, record: ProviderRecord
 ) -> None:
     """Keep what a worker learned after its claim was gone, so that reconcile can use it."""
+    record = short_record(record)
     known_ids = {late.record.record_id for late in effect.late_results}
     if effect.evidence is not None:
         known_ids.add(effect.evidence.record_id)
@@ -168,14 +170,15 @@ def use_late_fault(
         or _earlier_unknown(effect)
     ):
         return
+    words = short_text(str(fault))
     if effect.state in (EffectState.ATTEMPTING, EffectState.UNKNOWN):
-        settle_not_reached(draft, effect, str(fault))
-        end_recovered_review(draft, str(fault))
+        settle_not_reached(draft, effect, words)
+        end_recovered_review(draft, words)
     elif effect.state is EffectState.CONFIRMED and is_attested(effect):
         draft.move_effect(
             effect,
             EffectState.CONTRADICTED,
             EventKind.EFFECT_CONTRADICTED,
-            f"an operator took it as sent, and it never was: {fault}",
+            f"an operator took it as sent, and it never was: {words}",
         )
         draft.send_to_review(f"{effect.operation} was taken as sent, and it never was")

@@ -97,11 +97,16 @@ def _wait_again(draft: Draft, pending: Approval, task_token: str) -> None:
 
 
 def _ask(draft: Draft, definition: WorkflowDefinition, checkpoint: str, task_token: str) -> None:
-    asked = len(draft.ledger.approvals)
+    asked = sum(1 for found in draft.ledger.approvals if _was_in_vain(found))
     if asked >= MAX_REQUESTS:
         draft.send_to_review(f"the customer was asked {asked} times without a usable yes")
         return
     put_request(draft, definition, checkpoint, "the customer is asked for exactly this", task_token)
+
+
+def _was_in_vain(approval: Approval) -> bool:
+    """Return whether a request for the run's own work let nothing of it be done."""
+    return approval.compensates is None and not approval.spent_on
 
 
 def put_request(

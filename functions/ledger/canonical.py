@@ -29,7 +29,10 @@ def canonical_bytes(value: object) -> bytes:
     try:
         return rfc8785.dumps(_plain(value, MAX_DEPTH_LEVELS))
     except rfc8785.CanonicalizationError as error:
-        raise RequestRefused("invalid-payload", f"No canonical form: {error}") from error
+        # The library's words hold the value, and a value may be anything.
+        raise RequestRefused(
+            "invalid-payload", "No canonical form: a number is too large, or a text is not Unicode."
+        ) from error
 
 
 def digest(value: object) -> str:
@@ -69,6 +72,7 @@ def _plain_object(value: Mapping[object, object], levels_left: int) -> Json:
             raise RequestRefused("invalid-payload", "Member names must be text.")
         name = unicodedata.normalize("NFC", key)
         if name in members:
-            raise RequestRefused("invalid-payload", f"Member {name!r} appears twice.")
+            # Which one is not said: names are the sender's words, and this ends in the log.
+            raise RequestRefused("invalid-payload", "A member name appears twice.")
         members[name] = _plain(item, levels_left)
     return members

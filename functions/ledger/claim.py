@@ -22,6 +22,7 @@ from ledger.pace import unreached_attempts
 from ledger.plan import note_planned, planned_again
 from ledger.ports import Ports
 from ledger.record import Scalar
+from ledger.short import short_fields
 from ledger.task import Task, check_may_act
 from ledger.transitions import EffectState
 from ledger.update import update
@@ -136,7 +137,7 @@ def _write_claim(
         details={
             "attempt_id": attempt_id,
             "request_digest": effect.request.digest,
-            **{f"authority_{name}": value for name, value in authority.items()},
+            **{f"authority_{name}": value for name, value in short_fields(authority).items()},
         },
         attempts=(*effect.attempts, attempt),
         absence_reads_at_ms=(),

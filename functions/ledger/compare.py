@@ -3,8 +3,11 @@
 from enum import StrEnum
 
 from ledger.effect import Effect
+from ledger.idempotency import is_effect_id
 from ledger.provider import Findings, ProviderRecord, RecordStatus
 from ledger.record import Record
+from ledger.run import RunLedger
+from ledger.short import short_record
 
 # What a reviewer can read at a glance, and far below any item limit.
 MAX_CANDIDATES = 10
@@ -47,6 +50,7 @@ def judge(effect: Effect, findings: Findings) -> Judgement:
     A record is ours only by our mark. One that matches in every field but carries no mark might
     be ours or a colleague's: that is a person's question, whichever way it looks.
     """
+    findings = as_marked(effect, findings)
     others = tuple(
         found
         for found in findings.records
@@ -55,6 +59,48 @@ def judge(effect: Effect, findings: Findings) -> Judgement:
     return _verdict(effect, findings).model_copy(
         update={"others": others[:MAX_CANDIDATES], "concerns": findings.concerns}
     )
+
+
+def as_marked(effect: Effect, findings: Findings) -> Findings:
+    """Return ``findings`` with the marks that were written by us, and texts of a kept length.
+
+    What is no id of an effect was put there, or put in the place of our mark, by somebody else: it
+    says as little of whose the record is as no mark at all.
+    """
+    return _with_records(findings, [_as_marked(effect, found) for found in findings.records])
+
+
+def _as_marked(effect: Effect, record: ProviderRecord) -> ProviderRecord:
+    mark = record.mark
+    told = mark is not None and (mark == effect.effect_id or is_effect_id(mark))
+    return short_record(record if told else record.model_copy(update={"mark": None}))
+
+
+def of_run(ledger: RunLedger, findings: Findings) -> Findings:
+    """Return ``findings`` without marks that can only be altered ones of this run's effects.
+
+    A record that names the run was made by it, so a mark that is none of its effects' was changed
+    since: by one letter it looks like the mark of another run.
+    """
+    return _with_records(
+        findings,
+        [
+            found.model_copy(update={"mark": None}) if _is_altered(ledger, found) else found
+            for found in findings.records
+        ],
+    )
+
+
+def _with_records(findings: Findings, records: list[ProviderRecord]) -> Findings:
+    if all(new is found for new, found in zip(records, findings.records, strict=True)):
+        return findings
+    return findings.model_copy(update={"records": tuple(records)})
+
+
+def _is_altered(ledger: RunLedger, record: ProviderRecord) -> bool:
+    if record.mark is None or record.run_mark != ledger.run.run_id:
+        return False
+    return ledger.effect(record.mark) is None
 
 
 def _verdict(effect: Effect, findings: Findings) -> Judgement:
@@ -67,6 +113,13 @@ def _verdict(effect: Effect, findings: Findings) -> Judgement:
         )
     if ours:
         return _judge_ours(effect, ours[0])
+    on_file = _on_file(effect, findings)
+    if on_file is not None:
+        return Judgement(
+            verdict=Verdict.CONFLICT,
+            reason=f"the record on file, {on_file.record_id}, is shown without our mark",
+            candidates=(on_file,),
+        )
     lookalikes = [
         found
         for found in findings.records
@@ -86,12 +139,21 @@ def _verdict(effect: Effect, findings: Findings) -> Judgement:
     return Judgement(verdict=Verdict.ABSENT, reason="a complete read shows no record of ours")
 
 
+def _on_file(effect: Effect, findings: Findings) -> ProviderRecord | None:
+    """Return the record that the provider has answered us with, None when it is not shown."""
+    known_ids = {late.record.record_id for late in effect.late_results}
+    if effect.evidence is not None:
+        known_ids.add(effect.evidence.record_id)
+    return next((found for found in findings.records if found.record_id in known_ids), None)
+
+
 def still_shows(effect: Effect, findings: Findings) -> Judgement:
     """Return what ``findings`` say about a record that was confirmed before.
 
     A record of which there can be only one, such as a subscription, carries the mark of whoever
     wrote last: what was proven of it holds as long as it is equal in every approved field.
     """
+    findings = as_marked(effect, findings)
     proven_id = effect.evidence.record_id if effect.evidence else ""
     for found in findings.records:
         same = found.record_id == proven_id and found.status is RecordStatus.DONE

@@ -9,6 +9,7 @@ from ledger.life import showing_life
 from ledger.ports import Ports
 from ledger.provider import Contact, ProviderFault
 from ledger.record import Scalar
+from ledger.short import short_fields, short_text
 from ledger.task import Task, check_may_act, check_version
 from ledger.update import load, update
 from ledger.workflow import Operation, WorkflowDefinition
@@ -67,7 +68,7 @@ def _read_targets(
     try:
         return "", check_targets(ports, definition, request)
     except RequestRefused as refused:
-        return refused.detail, {}
+        return short_text(refused.detail), {}
 
 
 def _mail(ports: Ports, definition: WorkflowDefinition) -> Operation | None:
@@ -101,7 +102,7 @@ def _checkpoint(
             source=definition.contract(name).owner,
             record_id=draft.ledger.run.customer_id,
             provider_status="read",
-            fields=read,
+            fields=short_fields(read),
             read_at_ms=draft.now_ms,
         ),
         reached_at_ms=draft.now_ms,

@@ -57,7 +57,7 @@ def _wanted_look_at_ms(ledger: RunLedger, now_ms: int) -> int:
         # A claim is looked at even now: what its worker left behind must not stay "attempting".
         # So is a key before it lapses, or the person who looks would learn of it afterwards.
         claims = [
-            found.attempts[-1].lease_until_ms
+            _lapses_at_ms(found, now_ms)
             for found in ledger.effects
             if found.state is EffectState.ATTEMPTING
         ]
@@ -73,7 +73,7 @@ def _wanted_look_at_ms(ledger: RunLedger, now_ms: int) -> int:
 
 def _effect_look_at_ms(effect: Effect, now_ms: int) -> int:
     if effect.state is EffectState.ATTEMPTING and effect.last_attempt is not None:
-        return effect.last_attempt.lease_until_ms
+        return _lapses_at_ms(effect, now_ms)
     looks = [now_ms + read_wait_seconds(effect) * 1000]
     overdue_at_ms = effect.overdue_at_ms()
     if overdue_at_ms is not None and overdue_at_ms > now_ms:
@@ -83,3 +83,8 @@ def _effect_look_at_ms(effect: Effect, now_ms: int) -> int:
     if notice_at_ms is not None:
         looks.append(notice_at_ms)
     return min(looks)
+
+
+def _lapses_at_ms(effect: Effect, now_ms: int) -> int:
+    """Return when a claim lapses; one that was made by a clock far ahead has lapsed already."""
+    return effect.attempts[-1].lease_until_ms if effect.claim_is_live(now_ms) else now_ms

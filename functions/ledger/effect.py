@@ -13,6 +13,11 @@ from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState
 
 # DynamoDB refuses items over 400 KB; a request that size is a mistake, not a refund.
 MAX_REQUEST_BYTES = 64 * 1024
+# No worker outlives an invocation, and AWS Lambda ends one after 15 minutes (docs.aws.amazon.com,
+# Lambda quotas): no lease that was written by a clock like ours is longer.
+LONGEST_LEASE_SECONDS = 900
+# Machines that keep time differ by far less, and one whose clock is ahead by as much is believed.
+CLOCK_SKEW_SECONDS = 60
 # The record id of a write that no provider can show and that a person vouches for. By whom is in
 # the event, and no business of the customer.
 ATTESTED = "attested"
@@ -149,8 +154,15 @@ class Effect(StoredRecord):
         return self.state in UNSETTLED_EFFECT_STATES
 
     def claim_is_live(self, now_ms: int) -> bool:
-        """Return whether a worker may still be inside a call."""
-        return self.last_attempt is not None and now_ms < self.last_attempt.lease_until_ms
+        """Return whether a worker may still be inside a call.
+
+        A lease that ends later than any can was written by a clock that is hours ahead. It would
+        hide for all that time that its worker is not coming back.
+        """
+        if self.last_attempt is None:
+            return False
+        left_ms = self.last_attempt.lease_until_ms - now_ms
+        return 0 < left_ms <= (LONGEST_LEASE_SECONDS + CLOCK_SKEW_SECONDS) * 1000
 
     def overdue_at_ms(self) -> int | None:
         """Return when somebody has to be told, None while nothing is owed."""

@@ -6,6 +6,7 @@ happens to be an address never leaves the door.
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -21,6 +22,8 @@ MAX_REMEMBERED = 1_024
 # A workflow version writes once per operation; a counter-effect or a second approved try would be
 # the next instance.
 FIRST_INSTANCE = 1
+_EFFECT = "eff"
+_EFFECT_ID = re.compile(rf"{_EFFECT}_[a-z2-7]{{{ID_CHARACTERS}}}")
 
 
 def _opaque(prefix: str, parts: object) -> str:
@@ -37,7 +40,12 @@ def run_id_for(tenant_id: str, caller: str, caller_key: str) -> str:
 @lru_cache(maxsize=MAX_REMEMBERED, typed=True)
 def effect_id_for(run_id: str, operation: str, instance: int) -> str:
     """Return the id, and provider mark, of one intended occurrence of an operation in a run."""
-    return _opaque("eff", ["effect", run_id, operation, instance])
+    return _opaque(_EFFECT, ["effect", run_id, operation, instance])
+
+
+def is_effect_id(text: str) -> bool:
+    """Return whether ``text`` can be an effect's id, of whatever run."""
+    return _EFFECT_ID.fullmatch(text) is not None
 
 
 @lru_cache(maxsize=MAX_REMEMBERED, typed=True)

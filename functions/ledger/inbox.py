@@ -1,14 +1,13 @@
 """What waits for a person, at a glance: enough to choose which run to open first."""
 
-from collections.abc import Mapping
-
-from ledger.effect import Effect
 from ledger.money import money_in
+from ledger.projection import EffectFacts, project
 from ledger.record import Record
 from ledger.run import Run, RunLedger
-from ledger.settle import is_attested
+from ledger.status import MAY_BE_UNDONE_WORDS
 from ledger.store import ReviewPlace
-from ledger.transitions import EffectState, RunState
+from ledger.transitions import UNSETTLED_EFFECT_STATES, EffectState, RunState
+from ledger.workflow import WorkflowDefinition
 
 # What the provider refused, or holds otherwise than the ledger: a person has to decide about it.
 CONTRARY_STATES = frozenset({EffectState.REJECTED, EffectState.CONFLICT, EffectState.CONTRADICTED})
@@ -32,7 +31,8 @@ class ReviewSummary(Record):
     """The writes that are proven, each with the provider's record or on an operator's word."""
 
     unknown: tuple[str, ...]
-    """The writes of which nothing is proven: each may be done already."""
+    """The writes of which nothing is proven, each of which may be done already, and those of which
+    it is not proven whether they still stand."""
 
     contrary: tuple[str, ...]
     """The writes that the provider refused, or whose record differs, each with its state."""
@@ -49,60 +49,47 @@ def review_place(run: Run) -> ReviewPlace | None:
     return ReviewPlace(since_ms=since_ms, run_id=run.run_id)
 
 
-def review_summary(ledger: RunLedger, labels: Mapping[str, str]) -> ReviewSummary | None:
+def review_summary(
+    definition: WorkflowDefinition, ledger: RunLedger, now_ms: int
+) -> ReviewSummary | None:
     """Return the run at a glance, None when it waits for nobody.
 
-    ``labels`` are what people call the operations; one without a label goes by its name, so that
-    a run whose workflow version is gone is listed all the same.
+    It is told from the facts that the run's own page is, so that the two cannot disagree.
     """
     run = ledger.run
     waits = review_place(run)
     if waits is None:
         return None
-    shown = [found for found in ledger.effects if _is_shown(ledger, found)]
+    facts = project(definition, ledger, now_ms)
+    shown = [found for found in facts.counting_effects if not found.undone]
     amount = money_in(run.request)
     return ReviewSummary(
-        run_id=run.run_id,
-        customer_id=run.customer_id,
-        workflow=run.workflow,
-        view_version=run.sequence,
-        reason=run.review_reason,
-        engineering=run.engineering,
-        opened_at_ms=run.opened_at_ms,
+        run_id=facts.run_id,
+        customer_id=facts.customer_id,
+        workflow=facts.workflow,
+        view_version=facts.view_version,
+        reason=facts.review_reason,
+        engineering=facts.engineering,
+        opened_at_ms=facts.opened_at_ms,
         waiting_since_ms=waits.since_ms,
         amount=str(amount) if amount else "",
         confirmed=tuple(
-            _with_record(found, labels) for found in shown if found.state is EffectState.CONFIRMED
-        ),
-        unknown=tuple(_label(found, labels) for found in shown if found.unsettled),
-        contrary=tuple(
-            f"{_label(found, labels)}: {found.state}"
+            _with_record(found)
             for found in shown
-            if found.state in CONTRARY_STATES
+            if found.state is EffectState.CONFIRMED and not found.may_be_undone
+        ),
+        unknown=tuple(
+            f"{_with_record(found)}: {MAY_BE_UNDONE_WORDS}" if found.may_be_undone else found.label
+            for found in shown
+            if found.may_be_undone or found.state in UNSETTLED_EFFECT_STATES
+        ),
+        contrary=tuple(
+            f"{found.label}: {found.state}" for found in shown if found.state in CONTRARY_STATES
         ),
     )
 
 
-def _is_shown(ledger: RunLedger, effect: Effect) -> bool:
-    """Return whether the effect counts: the newest does, and any other that is or may be there.
-
-    An older report is none of those, and so is what a person gave up.
-    """
-    if ledger.is_undone(effect.effect_id):
-        return False
-    if effect == ledger.newest_effect(effect.operation):
-        return True
-    reported = effect.state is EffectState.CONFIRMED and effect.approval_id is None
-    without_effect = effect.state in (EffectState.REJECTED, EffectState.PLANNED)
-    return not (effect.superseded or reported or without_effect)
-
-
-def _label(effect: Effect, labels: Mapping[str, str]) -> str:
-    return labels.get(effect.operation, effect.operation)
-
-
-def _with_record(effect: Effect, labels: Mapping[str, str]) -> str:
-    if is_attested(effect):
-        return f"{_label(effect, labels)}, on an operator's word"
-    record_id = effect.evidence.record_id if effect.evidence else ""
-    return f"{_label(effect, labels)} {record_id}".rstrip()
+def _with_record(effect: EffectFacts) -> str:
+    if effect.attested:
+        return f"{effect.label}, on an operator's word"
+    return f"{effect.label} {effect.record_id or ''}".rstrip()

@@ -89,14 +89,16 @@ def resume_packet(facts: RunFacts, customer_text: str) -> ResumePacket:
     that come first in the work, and only then are effects left out in the same order; the packet
     says so. With no effect left it holds nothing but ids, labels and checkpoints of our own.
     """
-    effects = len(facts.counting_effects)
-    # Each step takes one thing away, so the first that fits is found by halving.
-    step = bisect_left(range(2 * effects), True, key=lambda taken: _fits(_packet(facts, taken)))
-    packet = _packet(facts, step)
-    room_bytes = MAX_PACKET_BYTES - _size_bytes(packet)
-    return packet.model_copy(
-        update={"untrusted_customer_text": _cut(customer_text, max(0, room_bytes))}
-    )
+    packet = _packet(facts, 0)
+    size_bytes = _size_bytes(packet)
+    if size_bytes > MAX_PACKET_BYTES:
+        # Each step takes one thing away, so the first that fits is found by halving.
+        steps = range(1, 2 * len(facts.counting_effects))
+        taken = 1 + bisect_left(steps, True, key=lambda taken: _fits(_packet(facts, taken)))
+        packet = _packet(facts, taken)
+        size_bytes = _size_bytes(packet)
+    room_bytes = max(0, MAX_PACKET_BYTES - size_bytes)
+    return packet.model_copy(update={"untrusted_customer_text": _cut(customer_text, room_bytes)})
 
 
 def _packet(facts: RunFacts, taken: int) -> ResumePacket:

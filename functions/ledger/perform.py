@@ -19,11 +19,12 @@ from ledger.effect import Effect
 from ledger.errors import (
     EffectPending,
     EffectUnknown,
+    InvariantBroken,
     ProviderUnavailable,
     ReviewRequired,
     TooLittleTime,
 )
-from ledger.instance import check_no_other
+from ledger.instance import check_no_other, is_done
 from ledger.life import showing_life
 from ledger.pace import check_pace
 from ledger.plan import existing_or_planned
@@ -33,6 +34,7 @@ from ledger.recheck import check_evidence_holds, check_still_absent
 from ledger.review import record_review, review_what_stands_in_the_way
 from ledger.run import RunLedger
 from ledger.settle import check_proves
+from ledger.short import short_text
 from ledger.task import Task, check_may_act, check_version
 from ledger.transitions import EffectState
 from ledger.update import load, update
@@ -64,8 +66,9 @@ def perform(
     check_version(seen.run, definition.version)
     try:
         with showing_life(ports, task):
-            effect = _performed(ports, time_left, definition, operation, task, seen)
+            effect, ledger = _performed(ports, time_left, definition, operation, task, seen)
             check_proves(effect)
+            _check_claim_holds(definition, ledger, effect)
             return effect
     except ReviewRequired as required:
         # A stage that asks for a review which is not on record would be sent straight back here.
@@ -83,6 +86,18 @@ def perform_stage(
     return perform(ports, time_left, definition, task, definition.stage(stage).write)
 
 
+def _check_claim_holds(definition: WorkflowDefinition, ledger: RunLedger, effect: Effect) -> None:
+    """Raise ReviewRequired while the stage of a confirmed effect is not done all the same.
+
+    Told of success, the execution would be led straight back to the stage, for ever.
+    """
+    for stage in definition.stages:
+        if stage.operation == effect.operation and not is_done(definition, ledger, stage):
+            raise ReviewRequired(
+                f"{effect.operation} is confirmed, and {stage.checkpoint} is not proven by it."
+            )
+
+
 def _performed(
     ports: Ports,
     time_left: TimeLeft,
@@ -90,30 +105,31 @@ def _performed(
     operation: Operation,
     task: Task,
     ledger: RunLedger,
-) -> Effect:
+) -> tuple[Effect, RunLedger]:
+    """Return the confirmed effect and the run as it was when it was seen to be confirmed."""
     effect = existing_or_planned(ports, definition, operation, ledger)
     if effect.state is EffectState.CONFIRMED:
-        return effect
+        return effect, ledger
     check_may_act(ledger, task)
     check_no_other(ledger, operation, effect)
     check_can_begin(effect, ports.clock.now_ms())
     check_pace(effect, ports.clock.now_ms())
     contract = ports.providers[operation.provider].contract
-    check_still_absent(ports, task.run_id, effect, task.actor)
+    check_still_absent(ports, ledger, effect, task.actor)
     check_evidence_holds(ports, operation, ledger, task.actor)
     check_still_ours(ports, ledger, effect)
     _check_time(time_left, contract)
     personal = _personal_fields(ports, task, contract)
-    check_consequence(effect, ports.providers[effect.provider].consequence(effect.request.params()))
+    _check_frozen(ports, effect)
     checked_at_ms = ports.clock.now_ms()
     authority = read_authority(ports, effect.provider, effect.bound, personal)
     if not authority.allowed:
-        reason = f"{operation.name} is not allowed: {authority.reason}"
+        reason = f"{operation.name} is not allowed: {short_text(authority.reason)}"
         review_what_stands_in_the_way(ports, task, ledger, effect, reason)
         raise ReviewRequired(reason)
     claimed = claim(ports, definition, operation, task, effect, authority.snapshot)
     if claimed.state is EffectState.CONFIRMED:
-        return claimed
+        return claimed, load(ports, task.run_id)
     call = ProviderCall(
         run_id=task.run_id,
         effect_id=claimed.effect_id,
@@ -127,7 +143,18 @@ def _performed(
     else:
         answer = _call(ports, claimed, call)
     judgement = _read_back(ports, contract, claimed, call, answer)
-    return _settle(ports, contract, task, claimed, answer, judgement)
+    settled = _settle(ports, contract, task, claimed, answer, judgement)
+    return _meaning(settled.require_effect(claimed.effect_id)), settled
+
+
+def _check_frozen(ports: Ports, effect: Effect) -> None:
+    """Raise ReviewRequired when the frozen bytes would do something else than was approved."""
+    try:
+        consequence = ports.providers[effect.provider].consequence(effect.request.params())
+    except InvariantBroken as broken:
+        reason = f"{effect.operation}: {broken} Nothing was sent."
+        raise ReviewRequired(reason) from broken
+    check_consequence(effect, consequence)
 
 
 def _check_time(time_left: TimeLeft, contract: ProviderContract) -> None:
@@ -207,8 +234,8 @@ def _settle(
     claimed: Effect,
     answer: Answer,
     judgement: Judgement | None,
-) -> Effect:
-    """Return the confirmed effect, or raise what its settled state means for the stage."""
+) -> RunLedger:
+    """Return the run with the answer written down."""
     attempt = claimed.attempts[-1]
 
     def decide(draft: Draft) -> None:
@@ -228,11 +255,11 @@ def _settle(
             case ProviderFault():
                 use_late_fault(draft, contract, effect, attempt, answer)
 
-    settled = update(ports, task.run_id, task.actor, decide)
-    return _meaning(settled.require_effect(claimed.effect_id))
+    return update(ports, task.run_id, task.actor, decide)
 
 
 def _meaning(effect: Effect) -> Effect:
+    """Return the confirmed effect, or raise what its settled state means for the stage."""
     match effect.state:
         case EffectState.CONFIRMED:
             return effect

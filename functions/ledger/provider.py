@@ -51,6 +51,9 @@ class ProviderRecord(StoredRecord):
     mark: str | None
     """The effect id that the record carries; None when it was not made by us."""
 
+    run_mark: str | None = None
+    """The run id that the record carries; None where it carries none."""
+
     fields: dict[str, Scalar]
 
 

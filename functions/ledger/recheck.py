@@ -1,6 +1,6 @@
 """Read again what was concluded before: a proof is only as fresh as the read that it rests on."""
 
-from ledger.compare import Judgement, Verdict, judge, still_shows
+from ledger.compare import Judgement, Verdict, judge, of_run, still_shows
 from ledger.contract import LookUp
 from ledger.draft import Draft
 from ledger.due import read_wait_seconds
@@ -20,7 +20,7 @@ from ledger.workflow import Operation
 MAX_FAILED_RECHECKS = 30
 
 
-def check_still_absent(ports: Ports, run_id: str, effect: Effect, actor: Actor) -> None:
+def check_still_absent(ports: Ports, ledger: RunLedger, effect: Effect, actor: Actor) -> None:
     """Return when an effect that is to be tried again still has no record.
 
     The absence that allowed the replay was proven by reads that may be hours old; by now the
@@ -32,8 +32,9 @@ def check_still_absent(ports: Ports, run_id: str, effect: Effect, actor: Actor) 
     """
     if not any(found.was_ever_unknown for found in effect.attempts):
         return
+    run_id = ledger.run.run_id
     findings = find(ports, run_id, effect)
-    judgement = judge(effect, findings) if findings else None
+    judgement = judge(effect, of_run(ledger, findings)) if findings else None
     if judgement is None or judgement.verdict is Verdict.ABSENT:
         return
 
@@ -88,7 +89,7 @@ def recheck_confirmed(
         raise ProviderUnavailable(f"{effect.provider}: {judgement.reason}.")
 
     def decide(draft: Draft) -> None:
-        if draft.ledger.effect(effect.effect_id) != effect:
+        if _has_changed(draft.ledger, effect):
             return
         if not holds:
             _contradict(draft, effect, judgement)
@@ -99,6 +100,15 @@ def recheck_confirmed(
 
     update(ports, run_id, actor, decide)
     return holds
+
+
+def _has_changed(ledger: RunLedger, effect: Effect) -> bool:
+    """Return whether what was read is about something else by now.
+
+    What was taken back while we read, or may have been, is contradicted by nothing that was read.
+    """
+    taken_back = ledger.is_undone(effect.effect_id) or ledger.may_be_undone(effect.effect_id)
+    return taken_back or ledger.effect(effect.effect_id) != effect
 
 
 def _contradict(draft: Draft, effect: Effect, judgement: Judgement) -> None:

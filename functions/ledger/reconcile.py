@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ledger.attempt import AttemptOutcome
-from ledger.compare import Judgement, Verdict, judge
+from ledger.compare import Judgement, Verdict, judge, of_run
 from ledger.contract import LookUp, ProviderContract
 from ledger.draft import Draft
 from ledger.due import read_wait_seconds
@@ -23,10 +23,12 @@ from ledger.run import RunLedger
 from ledger.settle import (
     end_recovered_review,
     lapsed,
+    reach_what_stands,
     settle_conflict,
     settle_found,
     with_outcome,
 )
+from ledger.short import short_text
 from ledger.transitions import EffectState, RunState
 from ledger.update import load, update
 
@@ -95,7 +97,8 @@ def _wait(seconds: int) -> Outcome:
 
 def reconcile_effect(ports: Ports, run_id: str, effect_id: str, actor: Actor) -> None:
     """Look one effect up and write down what was found."""
-    seen = load(ports, run_id).effect(effect_id)
+    ledger = load(ports, run_id)
+    seen = ledger.effect(effect_id)
     if seen is None or not seen.unsettled:
         return
     # A read shows nothing about the time after it began, and nothing later than its end, however
@@ -103,7 +106,7 @@ def reconcile_effect(ports: Ports, run_id: str, effect_id: str, actor: Actor) ->
     began_at_ms = ports.clock.now_ms()
     try:
         contract = ports.providers[seen.provider].contract
-        found = _look_up(ports, contract, run_id, seen)
+        found = _look_up(ports, contract, ledger, seen)
     except Exception as error:
         _note_broken(ports, run_id, seen, actor, error)
         raise
@@ -140,28 +143,32 @@ def _note_broken(ports: Ports, run_id: str, seen: Effect, actor: Actor, error: E
 
 
 def _look_up(
-    ports: Ports, contract: ProviderContract, run_id: str, effect: Effect
+    ports: Ports, contract: ProviderContract, ledger: RunLedger, effect: Effect
 ) -> Judgement | ProviderFault:
     if contract.look_up is LookUp.NONE:
         return _judge_late_results(effect)
     call = ProviderCall(
-        run_id=run_id,
+        run_id=ledger.run.run_id,
         effect_id=effect.effect_id,
         idempotency_key=effect.idempotency_key,
         bound=effect.bound,
         params=effect.request.stored_params(),
     )
     try:
-        return judge(effect, ports.providers[effect.provider].look_up(call))
+        findings = ports.providers[effect.provider].look_up(call)
     except ProviderFault as fault:
         return fault
+    return judge(effect, of_run(ledger, findings))
 
 
 def _judge_late_results(effect: Effect) -> Judgement:
     """Judge a provider that cannot be asked by what workers or its event feed told us."""
     # Of one record the newest word counts.
     told = {late.record.record_id: late.record for late in effect.late_results}
-    return judge(effect, Findings(records=tuple(told.values()), complete=False))
+    judgement = judge(effect, Findings(records=tuple(told.values()), complete=False))
+    if judgement.verdict is not Verdict.INCOMPLETE:
+        return judgement
+    return judgement.model_copy(update={"reason": "nobody can be asked whether it was done"})
 
 
 def _apply_found(draft: Draft, effect: Effect, judgement: Judgement) -> None:
@@ -175,7 +182,7 @@ def _apply_found(draft: Draft, effect: Effect, judgement: Judgement) -> None:
 def _apply_not_ours(draft: Draft, contract: ProviderContract, effect: Effect, read: _Read) -> None:
     found = read.found
     if isinstance(found, ProviderFault):
-        reason = f"the provider could not be read: {found}"
+        reason = f"the provider could not be read: {short_text(str(found))}"
         _put_read(draft, effect, EventKind.RECONCILE_READ_FAILED, reason)
     elif found.verdict is Verdict.CONFLICT:
         settle_conflict(draft, effect, found)
@@ -216,7 +223,7 @@ def _count_absence(draft: Draft, contract: ProviderContract, effect: Effect, rea
     reason = (
         f"{len(reads)} complete reads, {contract.settle_window_seconds} s apart, show no record"
     )
-    draft.move_effect(
+    moved = draft.move_effect(
         with_outcome(effect, AttemptOutcome.ABSENT, effect.attempts[-1].fault),
         EffectState.PLANNED,
         EventKind.ABSENCE_PROVEN,
@@ -225,6 +232,7 @@ def _count_absence(draft: Draft, contract: ProviderContract, effect: Effect, rea
         overdue=False,
         absence_reads_at_ms=reads,
     )
+    reach_what_stands(draft, moved)
     end_recovered_review(draft, reason)
 
 
@@ -276,7 +284,8 @@ def _wait_seconds(effect: Effect, contract: ProviderContract, now_ms: int) -> in
     attempt = effect.last_attempt
     if attempt is not None and effect.claim_is_live(now_ms):
         return -(-(attempt.lease_until_ms - now_ms) // 1000)
-    if effect.absence_reads_at_ms:
-        next_read_at_ms = effect.absence_reads_at_ms[-1] + contract.settle_window_seconds * 1000
-        return -(-(next_read_at_ms - now_ms) // 1000)
-    return read_wait_seconds(effect)
+    # A read of absence counts as another one only so much later. Where it was not made then, or
+    # something else was found since, the pace is that of any other read.
+    reads = effect.absence_reads_at_ms if effect.state is EffectState.UNKNOWN else ()
+    spacing_ms = reads[-1] + contract.settle_window_seconds * 1000 - now_ms if reads else 0
+    return -(-spacing_ms // 1000) if spacing_ms > 0 else read_wait_seconds(effect)

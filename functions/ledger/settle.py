@@ -8,16 +8,18 @@ from ledger.effect import ATTESTED, Effect, Evidence
 from ledger.errors import ReviewRequired
 from ledger.event import EventKind
 from ledger.provider import ProviderRecord
+from ledger.short import short_record
 from ledger.transitions import EffectState, RunState
 
 
 def evidence_of(effect: Effect, record: ProviderRecord, read_at_ms: int) -> Evidence:
-    """Return ``record`` as evidence: named, typed fields, so that content cannot break a write."""
+    """Return ``record`` as evidence: named fields of some length, so that none breaks a write."""
+    kept = short_record(record)
     return Evidence(
         source=effect.provider,
-        record_id=record.record_id,
-        provider_status=record.provider_status,
-        fields=record.fields,
+        record_id=kept.record_id,
+        provider_status=kept.provider_status,
+        fields=kept.fields,
         read_at_ms=read_at_ms,
     )
 
@@ -49,13 +51,14 @@ def settle_accepted(draft: Draft, effect: Effect, record: ProviderRecord, reason
     """Keep the provider's receipt: it holds the record, whatever it has yet to do with it."""
     found = effect.state is EffectState.UNKNOWN
     outcome = AttemptOutcome.FOUND if found else AttemptOutcome.ACCEPTED
+    evidence = evidence_of(effect, record, draft.now_ms)
     return draft.move_effect(
         with_outcome(effect, outcome),
         EffectState.ACCEPTED,
         EventKind.EFFECT_ACCEPTED,
         reason,
-        details={"record_id": record.record_id, "provider_status": record.provider_status},
-        evidence=evidence_of(effect, record, draft.now_ms),
+        details={"record_id": evidence.record_id, "provider_status": evidence.provider_status},
+        evidence=evidence,
         unsettled_since_ms=draft.now_ms,
         overdue=False,
     )
@@ -71,7 +74,7 @@ def settle_confirmed(draft: Draft, effect: Effect, record: ProviderRecord, reaso
         EffectState.CONFIRMED,
         EventKind.EFFECT_CONFIRMED,
         reason,
-        details={"record_id": record.record_id, **record.fields},
+        details={"record_id": evidence.record_id, **evidence.fields},
         evidence=evidence,
         unsettled_since_ms=None,
         overdue=False,
@@ -84,7 +87,7 @@ def settle_confirmed(draft: Draft, effect: Effect, record: ProviderRecord, reaso
         _reach(draft, confirmed, evidence, reason)
     if twin is not None:
         draft.send_to_review(
-            f"{effect.operation} was made twice: {record.record_id} beside {_record_id(twin)}"
+            f"{effect.operation} was made twice: {evidence.record_id} beside {_record_id(twin)}"
         )
     end_recovered_review(draft, reason)
     end_needless_wait(draft)
@@ -133,7 +136,7 @@ def prove_attested(draft: Draft, effect: Effect, record: ProviderRecord, reason:
         subject=effect.effect_id,
         prior=effect.state,
         state=effect.state,
-        details={"record_id": record.record_id},
+        details={"record_id": evidence.record_id},
     )
     _reach(draft, proven, evidence, reason)
     return proven
@@ -153,6 +156,17 @@ def _confirmed_twin(draft: Draft, effect: Effect) -> Effect | None:
         and found.approval_id is not None
     ]
     return max(twins, key=lambda found: found.instance, default=None)
+
+
+def reach_what_stands(draft: Draft, gone: Effect) -> None:
+    """Reach the checkpoint of ``gone`` by another instance that is there, now that this one is not.
+
+    Of two that were confirmed the newer one proved the claim; what is left proves it as well.
+    """
+    twin = _confirmed_twin(draft, gone)
+    if twin is not None and twin.evidence is not None and not twin.superseded:
+        reason = f"{twin.evidence.record_id} stands, and what came after it does not"
+        _reach(draft, twin, twin.evidence, reason)
 
 
 def _record_id(effect: Effect) -> str:
@@ -199,13 +213,14 @@ def settle_rejected(
         candidates=tuple(evidence_of(effect, found, draft.now_ms) for found in in_the_way),
         unsettled_since_ms=None,
     )
+    reach_what_stands(draft, moved)
     draft.send_to_review(f"{effect.operation}: {reason}")
     return moved
 
 
 def settle_not_reached(draft: Draft, effect: Effect, fault: str) -> Effect:
     """Return the effect to planned: its only attempt in doubt had no effect."""
-    return draft.move_effect(
+    moved = draft.move_effect(
         with_outcome(effect, AttemptOutcome.NOT_REACHED, fault),
         EffectState.PLANNED,
         EventKind.EFFECT_NOT_REACHED,
@@ -213,6 +228,8 @@ def settle_not_reached(draft: Draft, effect: Effect, fault: str) -> Effect:
         unsettled_since_ms=None,
         overdue=False,
     )
+    reach_what_stands(draft, moved)
+    return moved
 
 
 def settle_found(draft: Draft, effect: Effect, judgement: Judgement) -> Effect:

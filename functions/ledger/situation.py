@@ -6,6 +6,7 @@ from functools import cached_property
 
 from ledger.contract import LookUp, ProviderContract
 from ledger.effect import Effect
+from ledger.gone import is_gone
 from ledger.instance import current_effect
 from ledger.offer import Consequence
 from ledger.run import RunLedger
@@ -41,9 +42,30 @@ class Situation:
         return tuple(
             found
             for found in self.ledger.effects
-            if found.state is EffectState.ATTEMPTING
-            or (found.state in LOOKABLE_STATES and self._can_be_read(found.provider))
+            if found.state in LOOKABLE_STATES
+            and (self._can_be_read(found.provider) or self._may_have_died(found))
         )
+
+    def _may_have_died(self, effect: Effect) -> bool:
+        return effect.state is EffectState.ATTEMPTING and not self.is_gone(effect.provider)
+
+    def is_gone(self, provider: str) -> bool:
+        """Return whether the provider is no longer registered."""
+        return is_gone(self.contracts(provider))
+
+    def gone(self, operations: Iterable[Operation], definition: WorkflowDefinition) -> list[str]:
+        """Return the providers that are gone and without which these writes cannot be made.
+
+        What is not settled at one of them stands in the way of every write.
+        """
+        made = tuple(operations)
+        rests_on = frozenset[str]().union(*(found.rests_on for found in made))
+        needed = {
+            *(found.provider for found in made),
+            *(found.provider for found in definition.operations if found.checkpoint in rests_on),
+            *(found.provider for found in self.ledger.effects if found.state in LOOKABLE_STATES),
+        }
+        return sorted(filter(self.is_gone, needed))
 
     def _can_be_read(self, provider: str) -> bool:
         return self.contracts(provider).look_up is not LookUp.NONE

@@ -12,6 +12,11 @@ RUN_MARK = "run_id"
 """The metadata member that says to which run that effect belongs."""
 
 
+def is_our_metadata(value: object) -> bool:
+    """Return whether ``value`` is metadata that ties a record to an effect, and nothing else."""
+    return isinstance(value, Mapping) and value.keys() == {MARK, RUN_MARK}
+
+
 class StripeRecord(BaseModel):
     """Named, typed fields of a Stripe object; what else the object holds is dropped unread."""
 
@@ -64,6 +69,9 @@ class Subscription(StripeRecord):
     customer: str
     status: str
     cancel_at_period_end: bool
+    cancel_at: int | None = None
+    """When it ends, in seconds; set by whoever ends it on a date, and with the end of a period."""
+
     metadata: dict[str, str] | None = None
 
 

@@ -21,7 +21,7 @@ from ledger.provider import (
 )
 from ledger.record import Scalar
 from providers import stripe_promises
-from providers.stripe_api import MARK, StripeApi, Subscription
+from providers.stripe_api import MARK, RUN_MARK, StripeApi, Subscription, is_our_metadata
 
 CONTRACT = ProviderContract(
     provider="stripe_billing",
@@ -45,6 +45,9 @@ CONTRACT = ProviderContract(
 
 PERIOD_END = "period_end"
 _AT_ONCE = "at_once"
+# docs.stripe.com/api/subscriptions/object: ``cancel_at`` is set without ``cancel_at_period_end``
+# where a date was chosen, as the customer portal does with flexible billing.
+_ON_A_DATE = "on_a_date"
 NEVER = "never"
 # docs.stripe.com/billing/subscriptions/overview: the statuses in which a renewal is still to come.
 _RENEWABLE_STATUSES = frozenset({"active", "trialing", "past_due"})
@@ -67,13 +70,20 @@ class StripeBilling(Provider):
         return {
             "subscription": intent.bound["subscription_id"],
             "cancel_at_period_end": _ends(intent.bound),
-            "metadata": {MARK: intent.effect_id, "run_id": intent.run_id},
+            "metadata": {MARK: intent.effect_id, RUN_MARK: intent.run_id},
         }
 
     @override
     def consequence(self, params: Mapping[str, object]) -> dict[str, Scalar]:
         match params:
-            case {"subscription": str() as subscription_id, "cancel_at_period_end": bool() as ends}:
+            # What is not named here may bill, or change the plan
+            # (docs.stripe.com/api/subscriptions/update: proration_behavior, items).
+            case {
+                "subscription": str() as subscription_id,
+                "cancel_at_period_end": bool() as ends,
+                "metadata": metadata,
+                **rest,
+            } if is_our_metadata(metadata) and not rest:
                 cancel_at = PERIOD_END if ends else NEVER
                 return {"subscription_id": subscription_id, "cancel_at": cancel_at}
         raise InvariantBroken("These parameters neither end a renewal nor let it go on.")
@@ -140,12 +150,19 @@ def _refusals(bound: Mapping[str, Scalar], subscription: Subscription) -> list[s
             subscription.status not in _RENEWABLE_STATUSES,
             f"the subscription is {subscription.status}",
         ),
-        (
-            subscription.cancel_at_period_end is _ends(bound),
-            f"the renewal is already {'off' if subscription.cancel_at_period_end else 'on'}",
-        ),
+        *_renewal_checks(_cancel_at(subscription), ends=_ends(bound)),
     )
     return [reason for refused, reason in checks if refused]
+
+
+def _renewal_checks(cancel_at: str, *, ends: bool) -> tuple[tuple[bool, str], ...]:
+    return (
+        (cancel_at == PERIOD_END and ends, "the renewal is already off"),
+        (cancel_at == NEVER and not ends, "the renewal is already on"),
+        # Not taken for either: it may end before its period does, and whoever chose the date is
+        # not to be overruled by a switch that was approved without it.
+        (cancel_at == _ON_A_DATE, "the renewal is already ending, on a date that was set for it"),
+    )
 
 
 def _ends(bound: Mapping[str, Scalar]) -> bool:
@@ -167,7 +184,9 @@ def _possible(bound: Mapping[str, Scalar]) -> str:
 def _cancel_at(subscription: Subscription) -> str:
     if subscription.cancel_at_period_end:  # stays true once the period has ended
         return PERIOD_END
-    return _AT_ONCE if subscription.status == "canceled" else NEVER
+    if subscription.status == "canceled":
+        return _AT_ONCE
+    return NEVER if subscription.cancel_at is None else _ON_A_DATE
 
 
 def _record(subscription: Subscription, bound: Mapping[str, Scalar]) -> ProviderRecord:

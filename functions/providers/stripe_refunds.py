@@ -21,7 +21,7 @@ from ledger.provider import (
 )
 from ledger.record import Scalar
 from providers import stripe_promises
-from providers.stripe_api import MARK, RUN_MARK, Charge, Refund, StripeApi
+from providers.stripe_api import MARK, RUN_MARK, Charge, Refund, StripeApi, is_our_metadata
 
 CONTRACT = ProviderContract(
     provider="stripe_refunds",
@@ -58,6 +58,8 @@ _STATUSES: Mapping[str, RecordStatus] = {
 _OTHER_UNITS = frozenset({"ISK", "MGA", "UGX"})
 # docs.stripe.com/currencies: three-decimal currencies, whose last digit must be 0.
 _ONLY_IN_TENS = frozenset({"BHD", "JOD", "KWD", "OMR", "TND"})
+# docs.stripe.com/api/refunds/create: with ``fraudulent`` the card and the address are blocked.
+_REASON = "requested_by_customer"
 
 
 class StripeRefunds(Provider):
@@ -78,14 +80,21 @@ class StripeRefunds(Provider):
             "charge": intent.bound["charge_id"],
             "amount": intent.bound["amount_minor"],
             "metadata": {MARK: intent.effect_id, RUN_MARK: intent.run_id},
-            "reason": "requested_by_customer",
+            "reason": _REASON,
         }
 
     @override
     def consequence(self, params: Mapping[str, object]) -> dict[str, Scalar]:
         match params:
-            # Without an amount Stripe refunds everything that is left.
-            case {"charge": str() as charge_id, "amount": int() as amount_minor}:
+            # Without an amount Stripe refunds everything that is left, and what is not named here
+            # may move other money (docs.stripe.com/api/refunds/create: reverse_transfer).
+            case {
+                "charge": str() as charge_id,
+                "amount": int() as amount_minor,
+                "metadata": metadata,
+                "reason": reason,
+                **rest,
+            } if reason == _REASON and is_our_metadata(metadata) and not rest:
                 return {"charge_id": charge_id, "amount_minor": amount_minor}
         raise InvariantBroken("These parameters are no refund of a stated amount of a charge.")
 
@@ -168,6 +177,7 @@ def _record(refund: Refund, owner: Mapping[str, Scalar] | None = None) -> Provid
         status=_STATUSES.get(status, RecordStatus.PENDING),
         provider_status=status,
         mark=(refund.metadata or {}).get(MARK),
+        run_mark=(refund.metadata or {}).get(RUN_MARK),
         fields={
             "charge_id": refund.charge,
             "amount_minor": refund.amount,

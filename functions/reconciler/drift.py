@@ -77,7 +77,7 @@ def find_drift(store: LedgerStore, versions: Versions, max_runs: int = MAX_RUNS)
     """
     found: dict[str, OpenRun] = {}
     read: set[str] = set()
-    for run_id in _nominated(store):
+    for run_id in open_run_ids(store):
         if run_id in read:  # it was changed while others were read, and has moved on in the index
             continue
         if len(read) == max_runs:
@@ -89,7 +89,8 @@ def find_drift(store: LedgerStore, versions: Versions, max_runs: int = MAX_RUNS)
     return Drift(runs=_worst_first(found), complete=True)
 
 
-def _nominated(store: LedgerStore) -> Iterator[str]:
+def open_run_ids(store: LedgerStore) -> Iterator[str]:
+    """Yield every open run, by pages, and some that have ended; one that moves may come twice."""
     for shard in store.due_shards:
         cursor: str | None = None
         while True:  # bounded by the reader, and by the number of runs

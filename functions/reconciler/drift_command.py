@@ -38,7 +38,7 @@ class NoLedgerError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit status, after writing what was found to the screen."""
     asked = _arguments(arguments)
-    _go_by_the_deploys_region()
+    go_by_the_deploys_region()
     try:
         table = asked.table or deployed_table(asked.deployment)
         if table is None:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return MAY_DEPLOY if drift.may_deploy else WOULD_STRAND
 
 
-def _go_by_the_deploys_region() -> None:
+def go_by_the_deploys_region() -> None:
     """Look where the CDK deploys: it goes by ``AWS_REGION`` first, which boto3 does not read."""
     region = os.environ.get("AWS_REGION")
     if region:
@@ -92,12 +92,13 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         prog="make drift", description="Compare open runs with the versions in this folder."
     )
     parser.add_argument("--table", help="the ledger's table; by default that of the deployment")
-    parser.add_argument("--deployment", default=_named_in_settings(), help="as in cdk.json")
+    parser.add_argument("--deployment", default=deployment_in_settings(), help="as in cdk.json")
     parser.add_argument("--json", action="store_true", help="every run, for a program")
     return parser.parse_args(arguments)
 
 
-def _named_in_settings() -> str:
+def deployment_in_settings() -> str:
+    """Return the deployment that the CDK goes by."""
     settings = json.loads(CDK_SETTINGS.read_text(encoding="utf-8"))
     return str(settings["context"]["deployment"])
 

@@ -6,6 +6,7 @@ import time
 import pytest
 from playwright.sync_api import Browser, expect
 
+from ledger.event import EventKind
 from sandbox.aws_seed import SampleUser
 from sandbox.environment import Sandbox
 from sandbox.ledger_view import ledger_store
@@ -19,8 +20,11 @@ from tests.browser.hostile import (
     hostile_review,
 )
 from tests.browser.scenes import refund_that_differs, show_it_right
+from tests.browser.shared_checks import check_shared
 from tests.browser.tab import PATIENCE_MS, WATCH, Tab
-from tests.e2e.conftest import Person
+from tests.e2e.conftest import MAX_EVENTS, Person
+from tests.recovery.ledger_checks import check_numbers
+from tests.recovery.way_on import check_person_can_act
 
 ACTIONS = "What you may do"
 
@@ -56,7 +60,9 @@ class TestC23CustomerTextRunsInTheOperatorsBrowser:
     ) -> None:
         # A name of the tenant that is hostile too, and nobody else's.
         tenant = f"{payload} {time.time_ns()}"
-        run_id = hostile_review(ledger_store(sandbox), tenant, now_ms(), payload)
+        store = ledger_store(sandbox)
+        run_id = hostile_review(store, tenant, now_ms(), payload)
+        before = store.events(run_id, 0, MAX_EVENTS)
         tab = open_tab()
         sign_in_to(tab, "/console", new_user(group="operators", tenant_id=tenant))
 
@@ -82,20 +88,29 @@ class TestC23CustomerTextRunsInTheOperatorsBrowser:
         expect(tab.page.locator("ol.trail")).to_contain_text(f"because {as_shown(payload)}")
         assert_only_text(tab, payload)
 
+        # What was written by hand stands as it was; what was done is on record behind it.
+        ledger, events = store.load(run_id), store.events(run_id, 0, MAX_EVENTS)
+        assert ledger is not None
+        assert events[: len(before)] == before
+        assert events[-1].kind is EventKind.OPERATOR_ACTED
+        check_numbers(ledger, events)
+        check_person_can_act(ledger, now_ms())
+
     def test_on_the_page_where_a_customer_decides(
         self, sandbox: Sandbox, open_tab: OpenTab, new_user: NewUser, payload: str
     ) -> None:
         tenant = f"{payload} {time.time_ns()}"
         customer = new_user(tenant_id=tenant, customer_id=payload)
-        run_id, approval_id = hostile_question(
-            ledger_store(sandbox), tenant, payload, now_ms(), payload
-        )
+        store = ledger_store(sandbox)
+        run_id, approval_id = hostile_question(store, tenant, payload, now_ms(), payload)
+        before = store.load(run_id), store.events(run_id, 0, MAX_EVENTS)
         tab = open_tab()
 
         sign_in_to(tab, f"/approve/{run_id}/{approval_id}", customer)
 
         tab.heading("Do you approve exactly this?")
         assert_only_text(tab, payload)
+        assert (store.load(run_id), store.events(run_id, 0, MAX_EVENTS)) == before
 
 
 class TestC23FromTheDoorToTheScreen:
@@ -131,6 +146,7 @@ class TestC23FromTheDoorToTheScreen:
         name = words.locator("dd").first
         expect(name).to_contain_text(texts[0])
         assert_only_text(tab, texts[0])
+        check_shared(person, run_id)
 
 
 class TestC23ThePolicyStandsBehindThePages:

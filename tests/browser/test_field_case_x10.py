@@ -10,6 +10,7 @@ from playwright.sync_api import Request, expect
 from ledger.approval import ApprovalState
 from ledger.transitions import RunState
 from tests.browser.conftest import OpenTab
+from tests.browser.shared_checks import check_shared
 from tests.browser.tab import PATIENCE_MS, Tab
 from tests.e2e.conftest import Person
 from tests.e2e.evidence import assert_refunded_once_and_told_once
@@ -108,6 +109,7 @@ class TestX10TheMailScannerPressesApprove:
         assert decided.post_data_json == {"decision": "approve", "digest": shown["digest"]}
         person.wait_until_closed(run_id)
         assert_refunded_once_and_told_once(person, run_id)
+        check_shared(person, run_id)
 
     @pytest.mark.parametrize(
         ("decision", "status"), [("approve", 200), ("decline", 409)], ids=["same", "other"]
@@ -132,6 +134,7 @@ class TestX10TheMailScannerPressesApprove:
         tab.page.reload()
         tab.heading("Your request is completed.")
         expect(tab.page.get_by_role("button", name="Approve")).to_have_count(0)
+        check_shared(person, run_id)
 
     def test_a_post_without_the_pages_digest_or_the_persons_token_decides_nothing(
         self, person: Person, scanner: httpx.Client
@@ -150,6 +153,7 @@ class TestX10TheMailScannerPressesApprove:
         assert to_the_page.status_code in (404, 405)
         assert person.events(run_id) == before
         assert person.ledger(run_id).run.state is RunState.AWAITING_APPROVAL
+        check_shared(person, run_id)
 
     def test_declining_is_one_press_too_and_nothing_is_done(
         self, person: Person, open_tab: OpenTab
@@ -167,6 +171,7 @@ class TestX10TheMailScannerPressesApprove:
         assert approval.state is ApprovalState.DECLINED
         assert person.ledger(run_id).run.state is RunState.CLOSED
         assert person.sandbox.stripe.requests("POST", "/v1/refunds") == []
+        check_shared(person, run_id)
 
     def test_staff_can_read_the_question_and_not_answer_it(
         self, person: Person, open_tab: OpenTab
@@ -182,6 +187,7 @@ class TestX10TheMailScannerPressesApprove:
         expect(tab.page.locator("main")).to_contain_text("Only the customer can decide")
         expect(tab.page.get_by_role("button", name="Approve")).to_have_count(0)
         assert tab.page.get_by_role("button", name="Decline").count() == 0
+        check_shared(person, run_id)
 
     def test_an_answer_to_what_was_replaced_meanwhile_is_refused_and_the_new_question_shown(
         self, person: Person, open_tab: OpenTab
@@ -202,3 +208,4 @@ class TestX10TheMailScannerPressesApprove:
             "Your request is closed", timeout=PATIENCE_MS
         )
         assert person.sandbox.stripe.requests("POST", "/v1/refunds") == []
+        check_shared(person, run_id)

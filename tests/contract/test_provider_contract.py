@@ -164,7 +164,13 @@ def test_altered_parameters_have_another_consequence(
     ("operation", "change"),
     [
         ("refund", {"amount": None}),
+        ("refund", {"reverse_transfer": True}),
+        ("refund", {"reason": "fraudulent"}),
+        ("refund", {"metadata": {"effect_id": EFFECT_ID, "run_id": RUN_ID, "order": "4711"}}),
+        ("refund", {"metadata": None}),
         ("cancel_renewal", {"cancel_at_period_end": None}),
+        ("cancel_renewal", {"proration_behavior": "always_invoice"}),
+        ("cancel_renewal", {"metadata": {"effect_id": EFFECT_ID}}),
         ("receipt", {"text": "Your renewal is off."}),
         ("deliver_link", {"text": "Your renewal is off."}),
         ("deliver_link", {"tags": {"run_id": "run_another"}}),

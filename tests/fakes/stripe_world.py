@@ -40,6 +40,7 @@ class Subscription:
     customer: str
     status: str = "active"
     cancel_at_period_end: bool = False
+    cancel_at: int | None = None
     metadata: dict[str, str] = field(default_factory=dict)
 
     def export(self) -> dict[str, Any]:

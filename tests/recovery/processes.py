@@ -5,6 +5,7 @@ from io import StringIO
 
 from ledger.ports import Ports
 from tests.recovery.logs import log_into
+from tests.recovery.said_metrics import measured, metrics_into
 from tests.recovery.tap import ProcessDied, Tap
 
 
@@ -15,6 +16,9 @@ class Processes:
         """Give each new process the ports that ``join`` returns."""
         self.log = StringIO()
         """What all of them logged."""
+
+        self.metrics = StringIO()
+        """What all of them measured, as they said it."""
 
         self.raised: list[BaseException] = []
         """Every exception that left one of them."""
@@ -37,8 +41,8 @@ class Processes:
         self._give_up.append(give_up or _nothing)
         try:
             if kind not in self._warm:
-                self._warm[kind] = self._join()
-            with log_into(self.log):
+                self._warm[kind] = measured(self._join())
+            with log_into(self.log), metrics_into(self.metrics):
                 return act(self._warm[kind])
         except ProcessDied:
             self._warm.pop(kind, None)

@@ -1,5 +1,6 @@
 """Words that the named scenarios share."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,12 @@ HOUR_MS = 3_600_000
 def refund_of(ledger: RunLedger) -> Effect:
     """Return the run's one refund."""
     (found,) = [effect for effect in ledger.effects if effect.operation == "refund"]
+    return found
+
+
+def receipt_of(ledger: RunLedger) -> Effect:
+    """Return the run's one receipt."""
+    (found,) = [effect for effect in ledger.effects if effect.operation == "receipt"]
     return found
 
 
@@ -58,3 +65,9 @@ def posts(world: World) -> list[tuple[str | None, bytes]]:
 def task(world: World) -> dict[str, Any]:
     """Return what the run's execution hands to a function."""
     return {"run_id": world.ledger.run.run_id, "epoch": world.ledger.run.epoch}
+
+
+def said(world: World, metric: str) -> list[float]:
+    """Return the values of a metric that the world's processes have said, oldest first."""
+    lines = map(json.loads, world.processes.metrics.getvalue().splitlines())
+    return [value for line in lines for value in line.get(metric, ())]

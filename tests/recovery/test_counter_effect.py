@@ -18,6 +18,8 @@ from tests.recovery.tap import Call, Fault, Strike
 from tests.recovery.world import World
 
 SUBSCRIPTION = "sub_1"
+# Once it is on again the run cannot do what it was asked for: a person closes it.
+TAKEN_BACK = "What was done is taken back"
 COUNTER = {"customer_id": "cus_1", "subscription_id": SUBSCRIPTION, "cancel_at": "never"}
 
 
@@ -90,7 +92,7 @@ def test_once_the_customer_agrees_the_renewal_is_on_and_everybody_hears_the_same
     world.run()
 
     # Then it was written once, as an effect of its own on a yes of its own, and read back.
-    check_invariants(world)
+    check_invariants(world, only_closing_because=TAKEN_BACK)
     effect, ending = effect_of(world, "resume_renewal"), effect_of(world, "cancel_renewal")
     assert shown
     assert not renewal_is_off(world)
@@ -154,7 +156,9 @@ def test_whatever_fails_while_it_is_made_it_is_made_once(strike: Strike) -> None
 
         # Then the renewal is on by one write of ours, proven, and a person has the run.
         assert world.tap.struck, call
-        check_invariants(world)
+        # What was taken back on the customer's word is no contradiction, however late a read ends.
+        assert effect_of(world, "cancel_renewal").state is EffectState.CONFIRMED, call
+        check_invariants(world, only_closing_because=TAKEN_BACK)
         assert not renewal_is_off(world)
         assert len(set(switched(world))) == 2
         assert effect_of(world, "resume_renewal").state is EffectState.CONFIRMED

@@ -7,11 +7,20 @@ import pytest
 from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutError
 
 from ledger.event import EventKind
-from ledger.transitions import RunState
+from ledger.transitions import EffectState, RunState
 from providers.stripe_transport import Answer
+from tests.fakes.ses import MailFault
+from tests.fakes.stripe import Fault as StripeFault
 from tests.recovery.desk import renewal_is_off
 from tests.recovery.invariants import check_invariants
-from tests.recovery.scenario import finish, posts, refund_of, refund_path
+from tests.recovery.scenario import (
+    REFUNDS,
+    finish,
+    posts,
+    receipt_of,
+    refund_of,
+    refund_path,
+)
 from tests.recovery.world import World
 
 
@@ -65,13 +74,54 @@ class TestC13OneTableForWhatAnErrorMeans:
         assert world.ledger.run.state is RunState.REVIEW
         assert posts(world) == []
 
-    @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 429])
-    def test_an_answer_to_the_second_attempt_speaks_not_for_the_first(self, status: int) -> None:
-        world = self.answered(LOST, answer(status))
+    @pytest.mark.parametrize(
+        "second",
+        [
+            *(answer(status) for status in (302, 400, 401, 402, 403, 404, 409, 429, 500, 503)),
+            answer(200, body=b""),
+            KEY_IN_USE,
+        ],
+        ids=lambda found: f"{found.status} {found.body[:60]!r}",
+    )
+    def test_an_answer_to_the_second_attempt_speaks_not_for_the_first(self, second: Answer) -> None:
+        world = self.answered(LOST, second)
         finish(world)
         assert refund_path(world)[:6] == ["planned", "attempting", "unknown"] * 2
         assert EventKind.EFFECT_REJECTED not in {event.kind for event in world.events}
         assert len(world.stripe.world.refunds) == 1
+
+    def test_a_second_attempt_that_never_left_says_nothing_of_the_first(self) -> None:
+        world = World()
+        world.run_until(renewal_is_off)
+        for fault in (StripeFault.DROP_BEFORE_COMMIT, StripeFault.NEVER_SENT):
+            world.stripe.fail_next(fault, path_prefix=REFUNDS)
+        finish(world)
+        assert EventKind.EFFECT_REJECTED not in {event.kind for event in world.events}
+        assert len(refund_of(world.ledger).attempts) == 3
+        assert len(set(posts(world))) == 1
+        assert len(world.stripe.world.refunds) == 1
+
+    @pytest.mark.parametrize("fault", [MailFault.NEVER_SENT, MailFault.THROTTLE])
+    def test_a_mail_that_surely_did_not_go_is_sent_once_when_it_can_be(
+        self, fault: MailFault
+    ) -> None:
+        world = World()
+        for _ in range(2):
+            world.ses.fail_next(fault)
+        finish(world)
+        assert world.ledger.run.state is RunState.COMPLETED
+        assert len(world.ses.sent) == 1
+
+    def test_a_mail_that_was_refused_is_no_reason_to_touch_the_refund(self) -> None:
+        world = World()
+        world.ses.fail_next(MailFault.REJECT)
+        world.run()
+        world.outside.refused_keys.add(receipt_of(world.ledger).idempotency_key)
+        check_invariants(world)
+        assert world.ledger.run.state is RunState.REVIEW
+        assert refund_of(world.ledger).state is EffectState.CONFIRMED
+        assert world.ses.sent == []
+        assert world.ses.sends_tried == 1
 
     @pytest.mark.parametrize(
         "lost",

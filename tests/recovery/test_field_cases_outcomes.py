@@ -2,11 +2,9 @@
 
 import pytest
 
-from ledger.effect import Effect
 from ledger.errors import EffectInProgress, EffectUnknown, RequestRefused
 from ledger.event import EventKind
 from ledger.offer import RecoveryAction
-from ledger.run import RunLedger
 from ledger.transitions import EffectState, RunState
 from tests.fakes.stripe import Fault as StripeFault
 from tests.recovery.desk import choose, offered, renewal_is_off
@@ -17,6 +15,7 @@ from tests.recovery.scenario import (
     finish,
     is_awaiting,
     posts,
+    receipt_of,
     refund_is,
     refund_of,
     refund_path,
@@ -40,12 +39,6 @@ def quiet(world: World) -> None:
 def candidates(world: World) -> list[str]:
     """Return the records that the person who reviews is shown."""
     return [found.record_id for found in refund_of(world.ledger).candidates]
-
-
-def receipt_of(ledger: RunLedger) -> Effect:
-    """Return the run's one receipt."""
-    (found,) = [effect for effect in ledger.effects if effect.operation == "receipt"]
-    return found
 
 
 class TestC09RefundComesBackPending:
@@ -77,12 +70,17 @@ class TestC09RefundComesBackPending:
         assert len(posts(world)) == 1
         assert world.ses.sent[0].at_ms >= made.created_ms + 600_000
 
-    def test_pending_then_failed_is_never_told_as_paid_and_needs_a_new_yes(self) -> None:
+    @pytest.mark.parametrize("first", ["pending", "requires_action"])
+    @pytest.mark.parametrize("last", ["failed", "canceled"])
+    def test_pending_then_failed_is_never_told_as_paid_and_needs_a_new_yes(
+        self, first: str, last: str
+    ) -> None:
         world = World()
-        world.stripe.world.next_refund_script = ((0, "pending"), (600, "failed"))
+        world.stripe.world.next_refund_script = ((0, first), (600, last))
         quiet(world)
 
         assert refund_path(world) == ["planned", "attempting", "accepted", "rejected"]
+        assert world.ledger.run.review_reason == f"refund: the provider says {last}"
         assert world.ses.sent == []
         told = [found for status in world.customer.statuses for found in status["effects"]]
         refund_words = {found["status"] for found in told if found["operation"] == "refund"}
@@ -95,6 +93,37 @@ class TestC09RefundComesBackPending:
         assert is_awaiting(world.ledger)
         assert len(posts(world)) == 1
         assert len(world.ledger.approvals) == 2
+
+    def test_canceled_at_once_is_a_no_and_needs_a_new_yes(self) -> None:
+        world = World()
+        world.stripe.world.next_refund_script = ((0, "canceled"),)
+        quiet(world)
+
+        assert refund_of(world.ledger).state is EffectState.REJECTED
+        assert world.ses.sent == []
+        choose(world, RecoveryAction.REQUEST_APPROVAL)
+        finish(world)
+        assert [key for key, _ in posts(world)] != [posts(world)[0][0]] * 2
+        canceled, paid = world.stripe.world.refunds
+        assert [canceled.id in mail.text for mail in world.ses.sent] == [False]
+        assert [paid.id in mail.text for mail in world.ses.sent] == [True]
+
+    def test_canceled_after_it_was_confirmed_reopens_the_run(self) -> None:
+        world = World()
+        world.stripe.world.next_refund_script = ((0, "succeeded"), (3 * 24 * 3600, "canceled"))
+        finish(world)
+        assert len(world.ses.sent) == 1
+
+        for _ in range(2):
+            due_at_ms = world.ledger.run.due_at_ms
+            assert due_at_ms is not None
+            world.clock.move_to(due_at_ms)
+            world.tick()
+
+        check_invariants(world)
+        assert refund_of(world.ledger).state is EffectState.CONTRADICTED
+        assert world.ledger.run.state is RunState.REVIEW
+        assert len(posts(world)) == 1
 
     def test_a_refund_that_waits_for_the_customers_bank_details_is_pending_too(self) -> None:
         world = World()

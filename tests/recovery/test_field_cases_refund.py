@@ -1,5 +1,7 @@
 """What others reported in public about refunds, each as a scenario with its right outcome."""
 
+from typing import Any
+
 import pytest
 
 from ledger.errors import EffectInProgress, EffectUnknown, TooLittleTime
@@ -8,6 +10,9 @@ from ledger.execution import replace_execution
 from ledger.reconcile import Outcome, Standing, reconcile_run
 from ledger.transitions import EffectState, RunState
 from providers.stripe_refunds import CONTRACT
+from providers.stripe_transport import Answer
+from reconciler.census import report, take_census
+from tests.fakes.clock import FakeTimeLeft
 from tests.fakes.stripe import Fault as StripeFault
 from tests.recovery.functions import FUNCTION_MS
 from tests.recovery.invariants import check_invariants
@@ -20,6 +25,7 @@ from tests.recovery.scenario import (
     refund_is,
     refund_of,
     refund_path,
+    said,
     task,
 )
 from tests.recovery.scenarios.cancel_refund import WANTED
@@ -75,18 +81,25 @@ class TestC02ErrorHandlerThrowsTheIntentAway:
             StripeFault.DROP_BEFORE_COMMIT,
             StripeFault.COMMIT_THEN_500,
             StripeFault.UNAVAILABLE,
+            None,
         ],
+        ids=lambda fault: fault or "502 of a proxy after the commit",
     )
     def test_an_error_inside_the_process_leaves_key_and_bytes_as_they_are(
-        self, fault: StripeFault
+        self, fault: StripeFault | None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # Given a lost or useless answer to the refund, in a process that lives on.
         world = World()
-        world.stripe.fail_next(fault, path_prefix=REFUNDS)
+        if fault is None:
+            self.answer_502_once(world, monkeypatch)
+        else:
+            world.stripe.fail_next(fault, path_prefix=REFUNDS)
         world.run_until(refund_is(EffectState.UNKNOWN))
         intent = refund_of(world.ledger)
         (first,) = posts(world)
         assert len(intent.attempts) == 1
+        (yes,) = world.ledger.approvals
+        assert yes.spent_on["refund"] == intent.effect_id
 
         # When the run is resumed, and resumed again.
         finish(world)
@@ -98,9 +111,24 @@ class TestC02ErrorHandlerThrowsTheIntentAway:
         assert settled.state is EffectState.CONFIRMED
         for field in ("effect_id", "idempotency_key", "request", "bound", "generation"):
             assert getattr(settled, field) == getattr(intent, field)
+        assert settled.attempts[0].attempt_id == intent.attempts[0].attempt_id
+        assert world.ledger.approvals == (yes,)
         assert set(posts(world)) == {first}
         assert len(world.stripe.world.refunds) == 1
         assert EventKind.EFFECT_REJECTED not in {event.kind for event in world.events}
+
+    def answer_502_once(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let Stripe make the next refund, and something in between answer for it."""
+        stripe = world.outside.stripe
+
+        def through_a_proxy(method: str, path: str, headers: Any, body: bytes) -> Answer:
+            answer = stripe(method, path, headers, body)
+            if (method, path) != ("POST", REFUNDS):
+                return answer
+            monkeypatch.setattr(world.outside, "stripe", stripe)
+            return Answer(502, {}, b"<html>Bad Gateway</html>")
+
+        monkeypatch.setattr(world.outside, "stripe", through_a_proxy)
 
 
 class TestC03LockLapsesWhileTheOutcomeIsUnknown:
@@ -163,6 +191,14 @@ class TestC04SweeperCallsAnOldRefundFailed:
         told = [event for event in world.events if event.kind is EventKind.EFFECT_OVERDUE]
         assert len(told) == 1
         assert world.ses.sent == []
+        # And the census measures it, for the alarm.
+        plenty = FakeTimeLeft(world.clock, world.clock.now_ms() + FUNCTION_MS)
+        world.processes.run(
+            "census", lambda ports: report(take_census(ports.store, ports.clock, plenty))
+        )
+        assert said(world, "UnknownEffectsPastDeadline") == [1.0]
+        (age_seconds,) = said(world, "OldestUnknownAgeSeconds")
+        assert age_seconds >= 25 * HOUR_MS / 1000
 
     def test_existing_it_is_confirmed_without_a_second_write(self) -> None:
         world = self.unknown_for_25_hours(StripeFault.COMMIT_THEN_DROP)
@@ -217,3 +253,8 @@ class TestC07ResumeAfterTheProviderForgotTheKey:
         assert [body for _, body in posts(world)] == [posts(world)[0][1]] * 2
         assert len(world.stripe.world.refunds) == 1
         assert len(world.ledger.approvals) == 2
+        claims = [e for e in world.events if e.kind is EventKind.EFFECT_CLAIMED]
+        read = [
+            e.details["authority_charge_status"] for e in claims if e.subject == refund.effect_id
+        ]
+        assert read == ["succeeded"] * 2  # the owner was asked again before the second attempt

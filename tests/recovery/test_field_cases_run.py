@@ -1,13 +1,18 @@
 """What others reported about starts, approvals and executions, each with its right outcome."""
 
-from typing import Any
+import hashlib
+from collections.abc import Callable
+from typing import Any, cast
 
 import pytest
 
 from ledger.approve import Decision
 from ledger.event import EventKind
 from ledger.transitions import RunState
+from providers.s3_layout import files_prefix
 from providers.stripe_transport import Answer
+from tests.fakes.archive_bench import ARTIFACTS, PROJECTS
+from tests.fakes.stripe_world import Subscription
 from tests.recovery.invariants import check_invariants
 from tests.recovery.recording import recorded_calls
 from tests.recovery.scenario import (
@@ -15,14 +20,22 @@ from tests.recovery.scenario import (
     finish,
     is_awaiting,
     posts,
+    said,
 )
+from tests.recovery.scenarios import scenarios
 from tests.recovery.scenarios.cancel_refund import WANTED
+from tests.recovery.scenarios.project_export import ProjectExportOutside, archives
 from tests.recovery.state_machine import Status
 from tests.recovery.tap import Call, Fault, Strike
 from tests.recovery.world import Aftermath, World
 
+# A handful of calls; API Gateway gives up after 29 s.
+QUICK_MS = 1_000
 # Ids and a version in each state's input and output.
 SMALL_BYTES = 300
+# Some ten records of a few hundred characters; far from the 400 KB of one item.
+SMALL_LEDGER_CHARACTERS = 20_000
+ORDER_LINES = 2_000
 
 
 class TestC15GatewayGivesUpClientStartsASecondRun:
@@ -62,6 +75,19 @@ class TestC15GatewayGivesUpClientStartsASecondRun:
             "POST /runs",
             "worker",
         }
+
+    def test_the_answer_waits_for_no_effect(self) -> None:
+        world = World()
+        before_ms = world.clock.now_ms()
+        response = world.customer.ask()
+        assert response is not None
+        assert response["statusCode"] == 202
+        assert world.clock.now_ms() - before_ms < QUICK_MS
+        made = {call.method for call in world.tap.calls if call.process == "POST /runs"}
+        assert {"commit", "start"} <= made
+        assert "call" not in made
+        assert world.ledger.effects == ()
+        finish(world)
 
 
 class TestC16ApprovalArrivesAfterTheWaitHasDied:
@@ -136,6 +162,7 @@ class TestC16ApprovalArrivesAfterTheWaitHasDied:
             "approval-expired"
         ]
         assert posts(world) == []
+        assert said(world, "ApprovalsOverdue") == [1.0]
 
 
 class TestC18StateGrowsPast256Kilobytes:
@@ -144,9 +171,7 @@ class TestC18StateGrowsPast256Kilobytes:
         huge = b'{"error": {"type": "api_error", "message": "' + b"x" * 500_000 + b'"}}'
         world.outside.next_answers = [Answer(500, {}, huge)] * 2
         finish(world)
-        carried = [text for e in world.orchestrator.executions.values() for text in e.carried]
-        assert max(len(text.encode()) for text in carried) <= SMALL_BYTES
-        assert len(repr(world.ledger)) < 20_000
+        self.assert_small(world)
 
     def test_a_transcript_is_refused_at_the_door(self) -> None:
         world = World(wanted={**WANTED, "transcript": "x" * 300_000})
@@ -154,6 +179,68 @@ class TestC18StateGrowsPast256Kilobytes:
         assert response is not None
         assert response["statusCode"] == 400
         assert world.runs() == []
+
+    @pytest.mark.parametrize(
+        ("line", "status"),
+        [({"sku": "sku-0001", "name": "a name of some length", "minor": 395}, 400), (1, 422)],
+        ids=["over the limit of a body", "within it"],
+    )
+    def test_an_order_of_2000_lines_is_no_part_of_a_request(
+        self, line: object, status: int
+    ) -> None:
+        world = World()
+        world.customer._wanted = {**WANTED, "lines": [line] * ORDER_LINES}  # type: ignore[dict-item]
+        response = world.customer.ask()
+        assert response is not None
+        assert response["statusCode"] == status
+        assert world.runs() == []
+        assert world.stripe.requests == []
+
+    def test_an_order_of_2000_lines_at_the_provider_stays_there(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # Given a charge, a refund and a subscription that each come with 2,000 lines.
+        world = World()
+        lines = [
+            {"id": f"il_{number:04}", "description": "x" * 50} for number in range(ORDER_LINES)
+        ]
+
+        def with_lines(export: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+            return lambda *found: {**export(*found), "lines": {"object": "list", "data": lines}}
+
+        for name in ("export_charge", "export_refund"):
+            export = getattr(world.stripe.world, name)
+            monkeypatch.setattr(world.stripe.world, name, with_lines(export))
+        monkeypatch.setattr(Subscription, "export", with_lines(Subscription.export))
+
+        # When the run is played to its end.
+        finish(world)
+
+        # Then no state carries any of them, and the ledger holds none.
+        assert world.ledger.run.state is RunState.COMPLETED
+        self.assert_small(world)
+
+    def test_2000_files_are_in_the_archive_and_the_ledger_holds_its_digest(self) -> None:
+        world = World(scenario=scenarios()["project-export@1"])
+        s3 = cast("ProjectExportOutside", world.outside).s3
+        for number in range(ORDER_LINES):
+            s3.put(PROJECTS, f"{files_prefix('prj_1')}line-{number:04}.txt", b"one line")
+        world.run()
+        assert world.ledger.run.state is RunState.COMPLETED
+        (archive,) = s3.buckets[ARTIFACTS].objects.values()
+        assert b"line-1999.txt" in archive.body
+        (effect,) = archives(world.ledger)
+        digest = f"sha256:{hashlib.sha256(archive.body).hexdigest()}"
+        assert effect.evidence is not None
+        assert effect.evidence.fields["digest"] == digest
+        self.assert_small(world)
+
+    def assert_small(self, world: World) -> None:
+        """Fail unless states carry ids alone and the ledger is as small as ever."""
+        carried = [text for e in world.orchestrator.executions.values() for text in e.carried]
+        assert max(len(text.encode()) for text in carried) <= SMALL_BYTES
+        assert len(repr(world.ledger)) < SMALL_LEDGER_CHARACTERS
+        assert max(len(event.model_dump_json()) for event in world.events) < 2_000
 
     @pytest.mark.parametrize("aftermath", [Aftermath.EXECUTION_DIES, Aftermath.NOTICE_LOST])
     @pytest.mark.parametrize("worker", [Strike.CRASH_AFTER, Strike.STALL_AFTER])

@@ -9,13 +9,17 @@ from botocore.exceptions import ReadTimeoutError
 
 from adapters.dynamodb_store import DynamoDbStore
 from ledger.event import EventKind
+from ledger.offer import RecoveryAction
 from ledger.run import RunLedger
 from ledger.store import DuePage
-from ledger.transitions import EffectState
+from ledger.transitions import EffectState, RunState
 from tests.fakes.stripe import Fault as StripeFault
 from tests.ledger_table import TABLE_NAME, ledger_table
 from tests.recovery.customer import Customer
+from tests.recovery.desk import choose
+from tests.recovery.invariants import check_invariants
 from tests.recovery.recording import recorded_calls
+from tests.recovery.reviews import refund_refused
 from tests.recovery.scenario import (
     REFUNDS,
     finish,
@@ -24,6 +28,7 @@ from tests.recovery.scenario import (
 from tests.recovery.scenarios.cancel_refund import WANTED
 from tests.recovery.tap import Call, Fault, Strike
 from tests.recovery.world import World
+from tests.unit.api.gateway import Gateway
 
 
 class TestC19OurOwnConditionalWriteRefusesUs:
@@ -83,6 +88,64 @@ class TestC19OverTheRealTable:
             seen = [(event.kind, event.subject, event.state) for event in world.events]
         assert seen == [(e.kind, e.subject, e.state) for e in undisturbed.events]
         assert losing.lost == len({event.commit_id for event in undisturbed.events})
+
+    @pytest.mark.parametrize(
+        "action",
+        [RecoveryAction.MARK_ENGINEERING, RecoveryAction.REQUEST_APPROVAL, RecoveryAction.CLOSE],
+    )
+    def test_an_operators_action_whose_answer_is_lost_is_done_and_on_record_once(
+        self, action: RecoveryAction
+    ) -> None:
+        # Given a run in review, and a table that answers no write at the first time.
+        with ledger_table() as client:
+            losing = _LosesEachFirstAnswer(client)
+            store = DynamoDbStore(
+                cast("Any", losing), TABLE_NAME, sleep=lambda _: None, random=lambda: 0.0
+            )
+            world = World(store=store)
+            world.stripe.fail_next(StripeFault.UNAUTHORIZED, path_prefix=REFUNDS)
+            world.run_until(lambda ledger: ledger.run.state is RunState.REVIEW)
+            lost = losing.lost
+
+            # When an operator acts.
+            choose(world, action)
+
+            # Then they hear that it was done, and the trail has it once.
+            assert losing.lost == lost + 1
+            acted = [event for event in world.events if event.kind is EventKind.OPERATOR_ACTED]
+            assert [event.details["action"] for event in acted] == [action]
+            check_invariants(world)
+
+
+class TestC19AnOperatorWhoHearsNothing:
+    @pytest.mark.parametrize("strike", [Strike.LOST_ANSWER, Strike.LOST_REQUEST])
+    def test_pressing_again_on_the_same_view_acts_at_most_once(
+        self, strike: Strike, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # Given an operator whose action landed, or did not, and who was told neither.
+        gateway = Gateway(monkeypatch)
+        gateway.ask()
+        world = gateway.world
+        refund_refused(world)
+        seen = gateway.view().body["facts"]["view_version"]
+        ask = {
+            "action": "request_fresh_customer_approval",
+            "view_version": seen,
+            "reason": "they called",
+        }
+        world.tap.strike_next("", "store.commit", strike)
+        gateway.act(ask).assert_problem(503, "try-again")
+
+        # When they press again, on what they saw.
+        again = gateway.act(ask)
+
+        # Then it was done once, this time or the first time, and they are told so.
+        acted = [event for event in world.events if event.kind is EventKind.OPERATOR_ACTED]
+        assert len(acted) == 1
+        assert len(world.ledger.approvals) == 2
+        assert again.status == 200
+        finish(world)
+        assert len(world.stripe.world.refunds) == 1
 
 
 def _is_satisfied(customer: Customer) -> Callable[[RunLedger], bool]:

@@ -14,12 +14,15 @@ from ledger.run import RunLedger
 from ledger.store import Change
 from ledger.transitions import EffectState, RunState
 from ledger.update import update
+from tests.fakes.nominations import MAX_RECEIVE_COUNT
 from tests.recovery.desk import offered, renewal_is_off
 from tests.recovery.invariants import (
-    check_events,
     check_invariants,
     check_nothing_personal,
+    check_run,
+    texts_of,
 )
+from tests.recovery.outside import CUSTOMER_EMAIL, CUSTOMER_NAME
 from tests.recovery.recording import recorded_calls
 from tests.recovery.reviews import (
     charge_was_disputed,
@@ -27,6 +30,7 @@ from tests.recovery.reviews import (
     refund_overdue,
     refund_refused,
 )
+from tests.recovery.said_metrics import NAMESPACE, measured
 from tests.recovery.scenario import (
     REFUNDS,
     finish,
@@ -34,6 +38,7 @@ from tests.recovery.scenario import (
     posts,
     refund_of,
     refund_path,
+    said,
 )
 from tests.recovery.scenarios.cancel_refund import check_receipts
 from tests.recovery.tap import Call, Fault, Strike
@@ -184,16 +189,30 @@ class TestC26PersonalDataInLogsAndKeys:
         ],
     )
     def test_what_a_customer_writes_is_in_nothing_but_the_erasable_record(
-        self, gateway: Gateway, reach: Callable[[World], None]
+        self,
+        gateway: Gateway,
+        reach: Callable[[World], None],
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
     ) -> None:
+        monkeypatch.setenv(NAMESPACE, "some-deployment")
+        join, orchestrator = gateway.world.outside.join, gateway.world.orchestrator
+        gateway.joined = lambda: measured(join(orchestrator))
         assert gateway.ask({**WISH, "customer_text": self.WORDS}).status == 202
         reach(gateway.world)
         check_invariants(gateway.world)
         gateway.view()
         gateway.choose("mark_for_engineering_review")
 
-        for marker in self.MARKERS:
-            for text in self.everywhere(gateway):
+        of_the_door = capsys.readouterr().out
+        metrics = gateway.world.processes.metrics.getvalue() + of_the_door
+        if gateway.world.ledger.run.state is RunState.REVIEW:
+            assert '"ReviewsRequired":[1.0]' in metrics
+            assert '"ManualInterventions":[1.0]' in of_the_door
+        else:
+            assert '"RecoveryAttempts":[0.0]' in metrics
+        for text in (of_the_door, *self.everywhere(gateway)):
+            for marker in self.MARKERS:
                 assert marker not in text.lower()
         personal = gateway.world.store.personal(gateway.run_id)
         assert personal is not None
@@ -203,14 +222,38 @@ class TestC26PersonalDataInLogsAndKeys:
         world = gateway.world
         return [
             str(gateway.lines),
-            world.processes.log.getvalue(),
             repr(world.ledger),
-            *(event.model_dump_json() for event in world.events),
-            *(text for e in world.orchestrator.executions.values() for text in e.carried),
             str(world.stripe.requests),
-            *(str(mail.tags) for mail in world.ses.sent),
-            *(f"{type(error).__name__} {error}" for error in world.processes.raised),
+            *(event.model_dump_json() for event in world.events),
+            *(text for _, text in texts_of(world)),
         ]
+
+    def test_a_message_about_a_run_that_breaks_dies_as_the_runs_id_and_no_more(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # Given a run that no worker can read, for a reason that quotes the customer.
+        world = World()
+        world.run_until(is_awaiting)
+        run_id = world.ledger.run.run_id
+        load = world.store.load
+
+        def broken(run_id: str) -> RunLedger | None:
+            if world.tap.process == "worker":
+                raise ValueError(f"{CUSTOMER_NAME} <{CUSTOMER_EMAIL}>")
+            return load(run_id)
+
+        monkeypatch.setattr(world.store, "load", broken)
+        world.clock.move_to(world.ledger.run.due_at_ms or 0)
+
+        # When the queue has given it to workers as often as it does.
+        for _ in range(MAX_RECEIVE_COUNT):
+            world.tick()
+
+        # Then the dead letter, what the workers logged and what they measured name nobody.
+        assert {found.body for found in world.queue.dead} == {run_id}
+        assert said(world, "RunsBroken")
+        assert "ValueError" in world.processes.log.getvalue()
+        check_nothing_personal(world)
 
     @pytest.mark.parametrize("foreign", [ValueError, OSError, KeyError])
     def test_an_error_that_quotes_the_customer_is_logged_by_its_class_and_place(
@@ -231,8 +274,7 @@ class TestC26PersonalDataInLogsAndKeys:
         (line,) = (line for line in lines if "error" in line)
         assert (line["stage"], line["error"]) == ("SendReceipt", foreign.__name__)
         assert line["at"].rpartition(":")[0] == __file__
-        check_nothing_personal(world, world.ledger, world.events)
-        check_events(world.ledger, world.events)
+        check_run(world, world.ledger)
         check_receipts(world, world.ledger)
 
 

@@ -117,11 +117,14 @@ def test_given_a_project_that_changes_hands_before_the_link_then_no_link_is_mail
     world.run_until(archived)
     give_away(world)
 
-    world.run()
+    world.run_until(lambda ledger: ledger.run.state is RunState.REVIEW)
 
     check_invariants(world)
     assert_in_review(world, "another customer")
     assert len(stored(world)) == 1
+    # And when nobody has acted for as long as the archive is to be had, it is not to be had.
+    world.run()
+    check_invariants(world, only_closing_because="What is left to give has ended meanwhile")
 
 
 @pytest.mark.parametrize("change", ["altered", "expired"])

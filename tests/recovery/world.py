@@ -100,6 +100,9 @@ class World:
         self.queue = FakeNominations()
         """What the sweeper names and the workers look after."""
 
+        self.queued: list[str] = []
+        """The body of every message that was ever put there."""
+
         self.orchestrator = Orchestrator(
             self.clock,
             {version: machine(found.asl_path) for version, found in REGISTRY.items()},
@@ -281,6 +284,7 @@ class World:
                 "sweeper", lambda ports: nominate(ports.store, ports.clock, queue, left)
             )
         named = [found.body for found in self.queue.waiting if found not in late]
+        self.queued += named
         self.queue.deliver(self._work)
         self.queue.put(named)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _seen: set[tuple[object, ...]] = set()
 """Situations in which the readers were found to agree. What else their words depend on is the time
 at which a claim or a request runs out, which the seeds see that look every time."""
-LOOKS_EVERY_TIME = 64  # one seed in so many: a look costs as much as the step that it is about
+LOOKS_EVERY_TIME = 256  # one seed in so many: a look costs more than the step that it is about
 MAX_SEEN = 200_000
 _NAME = itemgetter(0)
 

@@ -1,5 +1,6 @@
 """Cancel a renewal and refund a charge: one refund, one receipt, whatever happens on the way."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, override
 
@@ -27,6 +28,10 @@ WANTED: Wanted = {
     "currency": "USD",
 }
 CHARGED_MINOR = 10_000
+# ISO 4217's, written down once more: the ledger's own table would only agree with itself.
+DECIMALS = {"BHD": 3, "EUR": 2, "JPY": 0, "KWD": 3, "USD": 2}
+# The bank gave the money back, or never had it.
+NOT_PAID = frozenset({"failed", "canceled"})
 PORTS = frozenset(
     {
         "store",
@@ -51,7 +56,8 @@ class CancelRefundOutside(Outside):
         self.add_customer(customer_id)
         world = self.stripe.world
         world.add_subscription(str(wanted["subscription_id"]), customer_id)
-        world.add_charge(str(wanted["charge_id"]), customer_id, CHARGED_MINOR)
+        currency = str(wanted["currency"]).lower()
+        world.add_charge(str(wanted["charge_id"]), customer_id, CHARGED_MINOR, currency)
 
     @override
     def providers(self) -> list[Provider]:
@@ -107,7 +113,7 @@ def check_refunds(world: "World", ledger: RunLedger) -> None:
         for made in stripe.refunds
         if made.metadata
         and made.charge == request["charge_id"]
-        and made.status(world.clock.now_ms()) != "failed"  # the bank gave the money back
+        and made.status(world.clock.now_ms()) not in NOT_PAID
     ]
     assert sum(made.amount for made in ours) <= int(request["amount_minor"])
     if ledger.run.state is RunState.COMPLETED:
@@ -131,13 +137,23 @@ def check_receipts(world: "World", ledger: RunLedger) -> None:
         proof = ledger.proven("refund_confirmed")
         assert proof is not None, "completed without a proven refund"
         assert proof.evidence.record_id in mails[-1].text, "completed without a receipt"
-    amount_minor = int(ledger.run.request["amount_minor"])
+    request = ledger.run.request
+    written = as_written(int(request["amount_minor"]), str(request["currency"]))
     for mail in mails:
         quoted = [record_id for record_id in proofs if record_id in mail.text]
         assert len(quoted) == 1, "a receipt without a proven refund"
         assert proofs[quoted[0]] < mail.at_ms, "the receipt came before the proof"
-        assert f"USD {amount_minor // 100}.{amount_minor % 100:02d}" in mail.text
+        assert re.search(rf"{re.escape(written)}(?![.,]?\d)", mail.text), written
         assert mail.to == CUSTOMER_EMAIL
+
+
+def as_written(amount_minor: int, currency: str) -> str:
+    """Return an amount as people write it in its currency."""
+    decimals = DECIMALS[currency]
+    if decimals == 0:
+        return f"{currency} {amount_minor}"
+    digits = str(amount_minor).rjust(decimals + 1, "0")
+    return f"{currency} {digits[:-decimals]}.{digits[-decimals:]}"
 
 
 def _refunds(ledger: RunLedger) -> list[Effect]:

@@ -1,10 +1,13 @@
 """The operator's two routes: see a run with what may be done about it, and do one of these."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from api.act_on_run import handler as act_on_run
 from api.operator_view import TRAIL_EVENTS
+from api.operator_view import handler as operator_view
 from ledger.event import EventKind
 from ledger.transitions import EffectState, RunState
 from tests.builders import a_change
@@ -88,7 +91,7 @@ def test_an_action_is_done_once_and_answered_with_the_view_after_it(gateway: Gat
     assert done.status == 200
     assert done.body["facts"]["engineering"] is True
     assert done.body == gateway.view().body
-    again.assert_problem(409, "view-changed")
+    assert (again.status, again.body) == (200, done.body)
     (event,) = (e for e in gateway.world.events if e.kind is EventKind.OPERATOR_ACTED)
     assert (event.actor.kind, event.actor.actor_id) == ("operator", OPERATOR["sub"])
     assert (event.reason, event.prior_state) == (REASON, "review")
@@ -259,3 +262,85 @@ def test_a_store_that_gives_no_answer_leaves_a_line_too(gateway: Gateway) -> Non
     assert (line["outcome"], line["error"]) == ("try-again", "LedgerUnavailable")
     assert set(line) >= ACTION_FIELDS
     assert gateway.world.ledger.run.state is RunState.REVIEW
+
+
+@pytest.mark.parametrize(
+    ("claims", "actor_id"),
+    [
+        ({**OPERATOR, "custom:tenant_id": ""}, OPERATOR["sub"]),
+        ({name: OPERATOR[name] for name in ("sub", "cognito:groups")}, OPERATOR["sub"]),
+        ({**OPERATOR, "sub": ""}, "unknown"),
+        ({**OPERATOR, "sub": ["bob@example.com"]}, "unknown"),
+        ({}, "unknown"),
+        (None, "unknown"),
+    ],
+    ids=["tenant empty", "no tenant", "subject empty", "subject no text", "no claims", "no token"],
+)
+def test_given_a_token_that_lacks_something_when_refused_then_the_line_says_what_is_known(
+    gateway: Gateway, claims: object, actor_id: str
+) -> None:
+    in_review(gateway)
+
+    gateway.act({"action": "close_without_further_action"}, claims).assert_problem(
+        403, "not-permitted"
+    )
+
+    line = gateway.attempts[-1]
+    assert (line["actor_id"], line["target"]) == (actor_id, gateway.run_id)
+    assert line["action"] == "act_on_run"
+
+
+def test_given_a_body_that_cannot_be_decoded_when_refused_then_the_line_says_who_and_of_what(
+    gateway: Gateway,
+) -> None:
+    in_review(gateway)
+    path = {"run_id": gateway.run_id}
+
+    answer = gateway.send(act_on_run, OPERATOR, "@@@", path, isBase64Encoded=True)
+
+    answer.assert_problem(400, "malformed-body")
+    line = gateway.attempts[-1]
+    assert (line["actor_id"], line["target"]) == (OPERATOR["sub"], gateway.run_id)
+
+
+def test_given_a_path_that_holds_no_id_when_refused_then_the_line_marks_that_and_repeats_nothing(
+    gateway: Gateway,
+) -> None:
+    in_review(gateway)
+
+    gateway.view(run_id="bob@example.com").assert_problem(404, "run-not-found")
+    gateway.reviews()
+
+    view, reviews = gateway.attempts[-2:]
+    assert (view["target"], reviews["target"]) == ("unknown", "")
+    assert "bob" not in str(gateway.lines)
+
+
+def test_given_an_event_that_names_no_caller_when_it_breaks_then_the_line_marks_what_is_not_known(
+    gateway: Gateway,
+) -> None:
+    in_review(gateway)
+    path = {"run_id": gateway.run_id}
+
+    gateway.send(operator_view, OPERATOR, path=path, requestContext=None).assert_problem(
+        500, "internal-error"
+    )
+
+    line = gateway.attempts[-1]
+    assert (line["actor_id"], line["target"]) == ("unknown", gateway.run_id)
+
+
+def test_given_a_provider_that_is_no_longer_registered_when_looked_at_then_the_run_can_be_closed(
+    gateway: Gateway,
+) -> None:
+    in_review(gateway)
+    ports = gateway.joined()
+    left = {name: ports.providers[name] for name in ports.providers if name != "stripe_refunds"}
+    gateway.joined = lambda: replace(ports, providers=left)
+
+    view = gateway.view()
+
+    assert view.status == 200
+    resume = offer_of(view.body, "resume_from_checkpoint")
+    assert resume["refused_because"].startswith("No longer registered: stripe_refunds.")
+    assert gateway.choose("close_without_further_action").body["facts"]["state"] == "closed"

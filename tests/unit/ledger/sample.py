@@ -37,6 +37,7 @@ RUN_ID = "run_a"
 FIRST_TOKEN = "token-1"
 REFUND_ID = effect_id_for(RUN_ID, "refund", 1)
 RECEIPT_ID = effect_id_for(RUN_ID, "receipt", 1)
+OF_ANOTHER_RUN = effect_id_for("run_b", "refund", 1)
 CUSTOMER = Actor(kind="customer", actor_id="customer-1")
 AGENT = Actor(kind="agent", actor_id="agent-1")
 OPERATOR = Actor(kind="operator", actor_id="operator-1")

@@ -189,3 +189,24 @@ def test_an_accepted_record_that_a_late_look_up_does_not_show_is_not_vanished() 
     world.reconcile()
 
     assert world.effect().state is EffectState.ACCEPTED
+
+
+@pytest.mark.parametrize("then", ["unreadable", "pending"])
+def test_given_a_read_of_absence_when_it_finds_no_second_then_it_is_asked_ever_less_often(
+    then: str,
+) -> None:
+    world = an_unknown_world()
+    world.reconcile()
+    world.pass_seconds(SETTLE_WINDOW_SECONDS)
+    if then == "unreadable":
+        world.payments.read_fault = NO_ANSWER
+    else:
+        world.payments.held.append(a_record(status=RecordStatus.PENDING))
+
+    waits = []
+    for _ in range(6):
+        waits.append(world.reconcile().wait_seconds)
+        world.pass_seconds(waits[-1])
+
+    assert len(world.effect().absence_reads_at_ms) == 1
+    assert sum(waits[3:]) > 10 * sum(waits[:2])

@@ -8,11 +8,15 @@ import pytest
 from ledger.act import MAX_REASON_CHARACTERS
 from ledger.errors import LedgerUnavailable, RequestRefused
 from ledger.event import Actor, EventKind
+from ledger.offer import RecoveryAction
+from ledger.store import Change
 from ledger.transitions import EffectState, RunState
 from tests.unit.ledger.desk import (
     AGAIN,
     CLOSE,
     MARK,
+    RECONCILE,
+    RESUME,
     SENT,
     act,
     allowed,
@@ -22,6 +26,7 @@ from tests.unit.ledger.desk import (
     take,
 )
 from tests.unit.ledger.sample import (
+    NO_ANSWER,
     OPERATOR,
     RECEIPT_ID,
     REFUND_ID,
@@ -29,11 +34,14 @@ from tests.unit.ledger.sample import (
 )
 from tests.unit.ledger.situations import (
     SITUATIONS,
+    attempts_used_up,
     mail_in_doubt,
     refund_overdue,
     refund_rejected,
 )
 from tests.unit.ledger.support import World
+
+OTHER_OPERATOR = Actor(kind="operator", actor_id="operator-2")
 
 
 def assert_refused(world: World, do: Callable[[], object], problem: str) -> str:
@@ -81,10 +89,90 @@ def test_an_action_is_performed_once_on_one_view(
 ) -> None:
     world = SITUATIONS[name]()
     chosen = choice(world, action, effect_id)
+    take(world, chosen)
+    known = [event for event in world.events if event.kind is EventKind.OPERATOR_ACTED]
+    calls, asked = len(world.payments.calls) + len(world.post.calls), len(world.ledger.approvals)
+    starts = list(world.executions.starts)
 
+    again = take(world, chosen)
+
+    assert again == world.ledger
+    acted = [event for event in world.events if event.kind is EventKind.OPERATOR_ACTED]
+    assert acted == known
+    assert len(world.payments.calls) + len(world.post.calls) == calls
+    assert len(world.ledger.approvals) == asked
+    assert world.executions.starts == starts
+    assert_refused(world, lambda: take(world, chosen, OTHER_OPERATOR), "view-changed")
+
+
+@pytest.mark.parametrize(("name", "action", "effect_id"), CHOICES)
+def test_given_the_answer_to_an_action_was_lost_when_it_is_repeated_then_it_is_told_as_done(
+    name: str, action: str, effect_id: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Given one run on which an action is answered, and one where it lands and the answer is lost.
+    told, world = SITUATIONS[name](), SITUATIONS[name]()
+    first = act(told, action, effect_id)
+    chosen = choice(world, action, effect_id)
+    commit = world.store.commit
+
+    def lose_the_answer(change: Change) -> None:
+        commit(change)
+        raise LedgerUnavailable("no answer")
+
+    monkeypatch.setattr(world.store, "commit", lose_the_answer)
+    with pytest.raises(LedgerUnavailable):
+        take(world, chosen)
+    monkeypatch.setattr(world.store, "commit", commit)
+
+    # When the same request is sent again.
+    again = take(world, chosen)
+
+    # Then the answer is the first one's, and what follows the action was done as well.
+    assert again == first
+    assert world.executions.starts == told.executions.starts
+    assert [event.kind for event in world.events] == [event.kind for event in told.events]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"action": RecoveryAction.CLOSE},
+        {"reason": "another reason"},
+        {"effect_id": REFUND_ID},
+        {"view_version": 1},
+    ],
+    ids=str,
+)
+def test_given_an_action_on_record_when_another_is_chosen_on_its_view_then_nothing_is_done(
+    change: dict[str, object],
+) -> None:
+    world = refund_rejected()
+    chosen = choice(world, MARK)
     take(world, chosen)
 
-    assert_refused(world, lambda: take(world, chosen), "view-changed")
+    other = chosen.model_copy(update=change)
+
+    assert_refused(world, lambda: take(world, other), "view-changed")
+
+
+@pytest.mark.parametrize(
+    ("make", "action"), [(attempts_used_up, RESUME), (refund_overdue, RECONCILE)]
+)
+def test_given_the_run_went_on_since_when_an_action_is_repeated_then_nothing_is_begun_again(
+    make: Callable[[], World], action: str
+) -> None:
+    world = make()
+    world.payments.read_fault = NO_ANSWER
+    chosen = choice(world, action)
+    take(world, chosen)
+    world.change(lambda draft: draft.send_to_review("somebody looks"))
+    ledger, starts = world.ledger, list(world.executions.starts)
+    look_ups = world.payments.look_ups
+
+    assert take(world, chosen) == ledger
+
+    assert (world.ledger, world.executions.starts) == (ledger, starts)
+    assert world.payments.look_ups == look_ups
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
@@ -111,6 +199,19 @@ def test_the_longest_reason_is_kept_whole() -> None:
     take(world, choice(world, MARK, reason=reason))
 
     assert world.events[-1].reason == reason
+
+
+@pytest.mark.parametrize(
+    "blanks", [" " * 60_000, "\n", "\u00a0"], ids=["spaces", "a line", "a hard space"]
+)
+def test_given_a_reason_between_blanks_when_it_is_stored_then_they_are_left_out(
+    blanks: str,
+) -> None:
+    world = refund_rejected()
+
+    take(world, choice(world, MARK, reason=f"{blanks}the desk asked{blanks}"))
+
+    assert world.events[-1].reason == "the desk asked"
 
 
 @pytest.mark.parametrize("change", [-1, 1])

@@ -37,7 +37,7 @@ from tests.unit.ledger.situations import (
     mail_rejected,
     mail_superseded,
 )
-from tests.unit.ledger.support import World
+from tests.unit.ledger.support import World, given
 
 SECOND_RECEIPT_ID = effect_id_for(RUN_ID, "receipt", 2)
 
@@ -55,6 +55,17 @@ def test_a_mail_that_is_taken_as_sent_is_not_sent_again_and_the_run_completes() 
     assert OPERATOR.actor_id not in mail.evidence.model_dump_json()  # the customer may see it
     assert world.run().state is RunState.COMPLETED
     assert len(world.post.calls) == 1
+
+
+def test_given_the_last_execution_was_used_when_a_mail_is_taken_as_sent_then_it_completes() -> None:
+    world = mail_in_doubt()
+    given(world, epoch=world.run().max_executions)
+
+    act(world, SENT, RECEIPT_ID)
+
+    assert world.run().state is RunState.ACTIVE
+    go_on(world)
+    assert world.run().state is RunState.COMPLETED
 
 
 def test_a_mail_that_was_something_else_can_be_taken_as_sent() -> None:

@@ -153,6 +153,28 @@ def test_a_customer_is_asked_a_bounded_number_of_times() -> None:
     assert world.doorbell.rung[-1] == "token-last"
 
 
+@pytest.mark.parametrize(
+    "not_in_vain",
+    [{"spent_on": {"refund": "eff_done"}}, {"compensates": "eff_done"}],
+    ids=["used", "about taking something back"],
+)
+def test_given_requests_that_were_not_in_vain_when_asked_again_then_they_are_not_counted(
+    not_in_vain: dict[str, object],
+) -> None:
+    world = a_world()
+    for ordinal in range(1, MAX_REQUESTS + 1):
+        world.ask(f"token-{ordinal}")
+        world.decide(ordinal=ordinal)
+        world.pass_seconds(APPROVAL_LIFETIME_SECONDS)
+    (newest,) = world.ledger.approvals[-1:]
+    given(world, newest.model_copy(update=not_in_vain))
+
+    ledger = world.ask("token-last")
+
+    assert len(ledger.approvals) == MAX_REQUESTS + 1
+    assert ledger.run.state is RunState.AWAITING_APPROVAL
+
+
 def test_a_replaced_execution_asks_nobody() -> None:
     world = a_world()
     given(world, epoch=2)

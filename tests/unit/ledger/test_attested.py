@@ -84,7 +84,7 @@ def test_an_operators_word_is_listed_as_such_among_what_waits_for_a_person() -> 
     world = mail_attested()
     world.change(lambda draft: draft.send_to_review("a person asked"))
 
-    summary = review_summary(world.ledger, {"refund": "Refund", "receipt": "Receipt email"})
+    summary = review_summary(world.definition, world.ledger, world.clock.now_ms())
 
     assert summary is not None
     assert set(summary.confirmed) == {

@@ -1,5 +1,6 @@
 """Where a payload stops being one: how deep it may be, and what a client is told."""
 
+import unicodedata
 from collections.abc import Callable
 
 import pytest
@@ -56,3 +57,27 @@ def test_given_what_has_no_one_form_when_written_then_the_client_learns_what_kin
         canonical_bytes(value)
 
     assert refused.value.problem == "invalid-payload"
+
+
+NAME = "caf\u00e9 ada@example.com"
+
+
+@pytest.mark.parametrize(
+    ("value", "quoted"),
+    [
+        ({NAME: 1, unicodedata.normalize("NFD", NAME): 2}, "example"),
+        ({"amount": 4_242_424_242_424_242_424}, "4242"),
+        ({"amount": -4_242_424_242_424_242_424}, "4242"),
+        ({"amount": 4242.5}, "4242"),
+        ({"name": "ada \ud800"}, "ada"),
+        ({7: "ada"}, "ada"),
+    ],
+    ids=["a name", "a large number", "a small number", "a fraction", "half a pair", "no name"],
+)
+def test_given_a_callers_words_when_they_are_refused_then_none_of_them_is_repeated(
+    value: object, quoted: str
+) -> None:
+    with pytest.raises(RequestRefused) as refused:
+        canonical_bytes(value)
+
+    assert quoted not in refused.value.detail

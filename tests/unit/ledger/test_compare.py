@@ -5,7 +5,7 @@ import pytest
 from ledger.compare import MAX_CANDIDATES, Verdict, differing_fields, judge
 from ledger.provider import Findings, ProviderRecord, RecordStatus
 from ledger.record import Scalar
-from tests.unit.ledger.sample import BOUND, a_record, a_refund
+from tests.unit.ledger.sample import BOUND, OF_ANOTHER_RUN, a_record, a_refund
 
 
 def found(*records: ProviderRecord, complete: bool = True) -> Findings:
@@ -95,7 +95,7 @@ def test_equal_records_without_any_mark_are_a_persons_question(
     "other",
     [
         pytest.param(a_record(mark=None, status=RecordStatus.FAILED), id="failed"),
-        pytest.param(a_record(mark="eff_other"), id="marked by another effect"),
+        pytest.param(a_record(mark=OF_ANOTHER_RUN), id="marked by another effect"),
         pytest.param(a_record(mark=None, fields={**BOUND, "amount_minor": 1}), id="other amount"),
     ],
 )

@@ -292,7 +292,7 @@ def test_given_it_was_taken_back_when_told_then_no_reader_hears_that_the_refund_
     assert statuses["take_back"] == "confirmed"
     assert "was confirmed, and is taken back since" in model.summary
     assert "refund taken back payments_3 is confirmed" in model.summary
-    waiting = review_summary(world.ledger, {"take_back": "Refund taken back"})
+    waiting = review_summary(world.definition, world.ledger, world.clock.now_ms())
     assert waiting is not None
     assert waiting.confirmed == ("Refund taken back payments_3",)
 

@@ -4,17 +4,21 @@ import pytest
 
 from ledger.errors import ReviewRequired
 from ledger.event import EventKind
-from ledger.idempotency import effect_id_for
 from ledger.provider import Authority, ProviderRecord, RecordStatus
 from ledger.remarks import MAX_WRITES_OF_OTHERS
 from ledger.transitions import EffectState, RunState
 from tests.unit.ledger.desk import facts_of
 from tests.unit.ledger.notices import notified
-from tests.unit.ledger.sample import CARD_DECLINED, LEASE_SECONDS, REFUND_ID, a_record
+from tests.unit.ledger.sample import (
+    CARD_DECLINED,
+    LEASE_SECONDS,
+    OF_ANOTHER_RUN,
+    REFUND_ID,
+    a_record,
+)
 from tests.unit.ledger.scripted_provider import Step
 from tests.unit.ledger.support import World, an_approved_world, an_unknown_world
 
-OF_ANOTHER_RUN = effect_id_for("run_b", "refund", 1)
 NOT_ALLOWED = Authority(allowed=False, reason="4000 of the 7900 are left", snapshot={})
 
 
@@ -207,7 +211,7 @@ def test_a_record_that_another_effect_of_ours_has_marked_proves_nothing_for_this
     world = an_approved_world()
     world.perform()
     (made,) = world.payments.held
-    world.payments.held = [made.model_copy(update={"mark": "eff_of_another"})]
+    world.payments.held = [made.model_copy(update={"mark": OF_ANOTHER_RUN})]
 
     with pytest.raises(ReviewRequired):
         world.perform("receipt")

@@ -16,6 +16,7 @@ from tests.unit.ledger.sample import (
     BOUND,
     CALL_TIMEOUT_SECONDS,
     DEFINITION,
+    OF_ANOTHER_RUN,
     PAYMENTS,
     TASK,
     a_record,
@@ -159,7 +160,7 @@ def test_given_a_refusal_that_only_its_code_tells_when_met_then_what_explains_it
     rule = ErrorRule(error_class=ErrorClass.REFUSED, kind=FaultKind.ANSWERED, code="too_much")
     world.payments.contract = PAYMENTS.model_copy(update={"errors": (rule,)})
     world.payments.script = [Step(None, ProviderFault(FaultKind.ANSWERED, 422, "too_much"))]
-    world.payments.held.append(a_record(record_id="re_dashboard", mark="eff_other"))
+    world.payments.held.append(a_record(record_id="re_dashboard", mark=OF_ANOTHER_RUN))
 
     with pytest.raises(ReviewRequired):
         world.perform()

@@ -10,7 +10,7 @@ from ledger.provider import RecordStatus
 from ledger.reconcile import MAX_WAIT_SECONDS, Outcome, Standing, reconcile_effect
 from ledger.transitions import EffectState, RunState
 from tests.builders import an_attempt
-from tests.unit.ledger.sample import BOUND, NO_ANSWER, TASK, a_record, a_refund
+from tests.unit.ledger.sample import BOUND, NO_ANSWER, OF_ANOTHER_RUN, TASK, a_record, a_refund
 from tests.unit.ledger.support import an_approved_world, an_unknown_world, given
 
 
@@ -129,7 +129,7 @@ def test_a_lookalike_seen_while_the_claim_lives_waits_for_the_worker() -> None:
 
 def test_two_runs_equal_refunds_are_not_taken_for_each_others() -> None:
     world = an_unknown_world()
-    world.payments.held.append(a_record(mark="eff_of_another_run"))
+    world.payments.held.append(a_record(mark=OF_ANOTHER_RUN))
 
     world.reconcile()
 

@@ -7,7 +7,14 @@ from ledger.event import EventKind
 from ledger.provider import ProviderRecord
 from ledger.transitions import EffectState, RunState
 from tests.unit.ledger.desk import ASK, facts_of, offer, packet, told
-from tests.unit.ledger.sample import BOUND, CARD_DECLINED, LEASE_SECONDS, REFUND_ID, a_record
+from tests.unit.ledger.sample import (
+    BOUND,
+    CARD_DECLINED,
+    LEASE_SECONDS,
+    OF_ANOTHER_RUN,
+    REFUND_ID,
+    a_record,
+)
 from tests.unit.ledger.scripted_provider import Step
 from tests.unit.ledger.support import World, an_approved_world
 
@@ -45,7 +52,7 @@ def test_two_records_of_ours_behind_a_refusal_are_no_refusal_and_lead_to_no_thir
     assert len(world.payments.calls) == 1
 
 
-@pytest.mark.parametrize("mark", [None, "eff_of_another"])
+@pytest.mark.parametrize("mark", [None, OF_ANOTHER_RUN])
 def test_records_that_are_not_ours_leave_the_refusal_as_it_is_and_are_shown(
     mark: str | None,
 ) -> None:

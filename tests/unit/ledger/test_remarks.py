@@ -7,7 +7,7 @@ from ledger.event import EventKind
 from ledger.remarks import MAX_WRITES_OF_OTHERS, note_remarks
 from ledger.transitions import EffectState
 from tests.builders import evidence
-from tests.unit.ledger.sample import REFUND_ID, a_record, a_refund
+from tests.unit.ledger.sample import OF_ANOTHER_RUN, REFUND_ID, a_record, a_refund
 from tests.unit.ledger.support import a_draft, a_world
 
 MANY = 2 * MAX_WRITES_OF_OTHERS
@@ -56,7 +56,7 @@ def test_given_a_write_of_another_effect_when_noted_then_it_is_told_apart_from_a
     None
 ):
     draft = a_draft(a_world())
-    record = a_record(record_id="re_other", mark="eff_other")
+    record = a_record(record_id="re_other", mark=OF_ANOTHER_RUN)
 
     effect = note_remarks(
         draft, a_refund(), Judgement(verdict=Verdict.ABSENT, reason="", others=(record,))

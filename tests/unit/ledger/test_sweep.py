@@ -2,6 +2,7 @@
 
 import pytest
 
+from ledger.effect import LONGEST_LEASE_SECONDS
 from ledger.errors import EffectUnknown, LedgerUnavailable
 from ledger.event import Actor, EventKind
 from ledger.ports import ExecutionStatus
@@ -59,7 +60,7 @@ def test_an_ended_run_is_left_alone_though_the_index_named_it(state: RunState) -
 
 def test_a_run_whose_worker_is_in_mid_call_is_left_alone_whatever_else_is_due() -> None:
     world = an_approved_world()
-    lease_until_ms = world.clock.now_ms() + 3_600_000
+    lease_until_ms = world.clock.now_ms() + LONGEST_LEASE_SECONDS * 1000
     given(
         world,
         a_refund(EffectState.ATTEMPTING, attempts=(an_attempt(lease_until_ms=lease_until_ms),)),

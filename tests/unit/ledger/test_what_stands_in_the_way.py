@@ -7,7 +7,14 @@ from ledger.review import review_what_stands_in_the_way
 from ledger.run import RunLedger
 from ledger.task import Task
 from ledger.transitions import EffectState, RunState
-from tests.unit.ledger.sample import DEFINITION, RUN_ID, TASK, a_record, a_refund
+from tests.unit.ledger.sample import (
+    DEFINITION,
+    OF_ANOTHER_RUN,
+    RUN_ID,
+    TASK,
+    a_record,
+    a_refund,
+)
 from tests.unit.ledger.support import World, an_approved_world, given
 
 REASON = "nothing is left to refund"
@@ -16,7 +23,7 @@ REASON = "nothing is left to refund"
 def a_world_with_a_stranger() -> World:
     """Return a world in which a colleague's refund is at the target."""
     world = an_approved_world()
-    world.payments.held.append(a_record(record_id="re_dashboard", mark="eff_other"))
+    world.payments.held.append(a_record(record_id="re_dashboard", mark=OF_ANOTHER_RUN))
     return world
 
 
