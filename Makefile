@@ -86,7 +86,7 @@ read-cost: $(READY) ## What recovery reads among 1,000 and among 100,000 open ru
 	@python -m tests.read_cost
 
 mutants: $(READY) ## Change the ledger in one place at a time: do its tests notice?
-	@python -m tests.mutation --workers 2 --at-least 90 $(MODULES)
+	@python -m tests.mutation --workers 2 --at-least 90 --all-read $(MODULES)
 
 new-workflow: $(READY) ## Begin a workflow: make new-workflow NAME=pause-subscription PROVIDER=stripe_billing
 	@python -m tests.scaffold workflow "$(NAME)" --provider "$(PROVIDER)"

@@ -4,7 +4,7 @@ import difflib
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,18 +79,30 @@ def _score(counts: Counter[Verdict | None]) -> float:
     return 100 * seen / counts.total() if counts else 100.0
 
 
-def survivors(mutants: Sequence[Mutant], results: Results) -> str:
-    """Return every change that no test noticed, as a diff."""
+def unnoticed(mutants: Sequence[Mutant], results: Results) -> list[tuple[Mutant, Verdict]]:
+    """Return every mutant that was tried and that no test noticed."""
+    tried = [(mutant, results.known.get(mutant.key)) for mutant in mutants]
+    return [
+        (mutant, outcome.verdict)
+        for mutant, outcome in tried
+        if outcome is not None and outcome.verdict not in SEEN
+    ]
+
+
+def survivors(left: Sequence[tuple[Mutant, Verdict]], reasons: Mapping[str, str]) -> str:
+    """Return every change that no test noticed as a diff, with why it may live if that is known."""
     shown = []
-    for mutant in mutants:
-        outcome = results.known.get(mutant.key)
-        if outcome is None or outcome.verdict in SEEN:
-            continue
-        before = mutant.path.read_text(encoding="utf-8")
-        lines = difflib.unified_diff(
-            before.splitlines(), mutant.apply(before).splitlines(), n=0, lineterm=""
-        )
-        changed = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
-        head = f"{mutant.path.name}:{mutant.first_line} {mutant.function} {outcome.verdict}"
-        shown.append("\n".join([head, *changed, ""]))
+    for mutant, verdict in left:
+        head = f"{mutant.path.name}:{mutant.first_line} {mutant.function} {verdict} {mutant.key}"
+        reason = reasons.get(mutant.key, "not read yet")
+        shown.append("\n".join([head, *change_of(mutant), f"  {reason}", ""]))
     return "\n".join(shown)
+
+
+def change_of(mutant: Mutant) -> list[str]:
+    """Return the lines that a mutant takes away and puts in their place."""
+    before = mutant.path.read_text(encoding="utf-8")
+    lines = difflib.unified_diff(
+        before.splitlines(), mutant.apply(before).splitlines(), n=0, lineterm=""
+    )
+    return [line for line in lines if not line.startswith(("---", "+++", "@@"))]

@@ -1,5 +1,6 @@
 """A whole run over a small package: what its tests notice is killed, the rest is shown."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutation.children import Outcome, Verdict
-from tests.mutation.generate import mutants_of
+from tests.mutation.generate import Mutant, mutants_of
 from tests.mutation.results import Results
 
 ROOT = Path(__file__).parents[3]
@@ -98,6 +99,7 @@ def test_given_weak_tests_when_mutants_are_tried_then_what_they_miss_is_shown(
     assert "room.py:21 never_asked unreached" in shown
     assert "None" not in shown  # no comparison with it works, and that was noticed
     assert "badge" not in shown  # though its answer was remembered before it was changed
+    assert "not read yet" in shown
     assert again.returncode == 0
     assert "6 mutants, 6 known from before" in again.stdout
     assert (package / "functions/ledger/room.py").read_text(encoding="utf-8") == CODE
@@ -137,3 +139,34 @@ def test_given_a_known_outcome_when_the_test_that_gave_it_changes_then_it_is_ask
 
     test.write_text(TESTS + "\n", encoding="utf-8")
     assert results().missing([mutant, other]) == [mutant, other]
+
+
+@pytest.mark.slow
+def test_given_survivors_when_some_are_not_read_then_the_run_fails_until_each_has_its_reason(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(package)
+    run(package)
+    found = Results(
+        package / "work/results.jsonl", Path("tests/unit/ledger"), Path("functions/ledger")
+    )
+    left = [
+        mutant
+        for mutant in mutants_of("ledger.room", package / "functions/ledger/room.py")
+        if found.known[mutant.key].verdict in (Verdict.SURVIVED, Verdict.UNREACHED)
+    ]
+    kept = package / "tests/mutation/reasons.json"
+    kept.parent.mkdir(parents=True)
+
+    def after_reading(some: list[Mutant]) -> subprocess.CompletedProcess[str]:
+        said = [{"key": mutant.key, "reason": "a matter of taste"} for mutant in some]
+        kept.write_text(json.dumps({"room": said}), encoding="utf-8")
+        return run(package, "--all-read")
+
+    some, every = after_reading(left[1:]), after_reading(left)
+
+    assert some.returncode == 1
+    assert f"{len(left)} were not noticed, and 1 of them not read yet" in some.stdout
+    assert every.returncode == 0, every.stdout + every.stderr
+    shown = (package / "work/survivors.diff").read_text(encoding="utf-8")
+    assert shown.count("a matter of taste") == len(left)
