@@ -138,10 +138,10 @@ def _size_bytes(packet: ResumePacket) -> int:
 
 
 def _summary(facts: RunFacts, told: tuple[EffectFacts, ...]) -> str:
-    pending = EFFECT_WORDS[EffectState.PLANNED] if facts.is_open else NOT_DONE_WORDS
     left_out = len(facts.counting_effects) - len(told)
     sentences = [LEFT_OUT_WORDS.format(count=left_out)] if left_out else []
     sentences += [_sentence(facts, effect) for effect in told]
+    pending = _state_words(facts, EffectState.PLANNED)
     sentences += [f"{label} {pending}" for label in facts.not_begun]
     if not sentences:  # a version that is gone, before its first write
         return "Nothing was done yet." if facts.is_open else "Nothing was done."
@@ -175,11 +175,13 @@ def _end(effect: EffectFacts) -> str:
 
 
 def _state_words(facts: RunFacts, state: EffectState) -> str:
-    if facts.is_open:
-        return EFFECT_WORDS[state]
-    if state in DOUBTFUL_EFFECT_STATES:
+    if state is EffectState.PLANNED:
+        # Once something was taken back the rest is not done any more, though the run is still open.
+        goes_on = facts.is_open and not any(found.undone for found in facts.effects)
+        return EFFECT_WORDS[state] if goes_on else NOT_DONE_WORDS
+    if not facts.is_open and state in DOUBTFUL_EFFECT_STATES:
         return UNPROVEN_WORDS
-    return NOT_DONE_WORDS if state is EffectState.PLANNED else EFFECT_WORDS[state]
+    return EFFECT_WORDS[state]
 
 
 def _fact(effect: EffectFacts) -> EffectFact:
