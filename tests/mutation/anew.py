@@ -81,6 +81,13 @@ def preload() -> None:
         importlib.import_module(name)
 
 
+def _own_tests(tests: Path, module: str) -> list[str]:
+    """Return the files named after the module: ``test_due.py``, ``test_due_values.py``."""
+    own = f"test_{module}"
+    found = sorted(tests.glob(f"{own}*.py"))
+    return [str(path) for path in found if path.stem == own or path.stem.startswith(f"{own}_")]
+
+
 def judge_with(
     options: Sequence[str],
     tests: Path,
@@ -94,10 +101,9 @@ def judge_with(
 
     def judge(mutant: Mutant) -> Outcome:
         sys.meta_path.insert(0, _Changed(mutant))
-        likely = {str(tests / f"test_{mutant.path.stem}.py"): 1} | killers[mutant.module]
-        ranked = sorted(likely, key=lambda name: -likely[name])
-        files = [name for name in ranked if Path(name).is_file()][:LIKELY_FILES]
-        for asked in filter(None, (files[:1], files[1:], [str(tests)])):
+        own = _own_tests(tests, mutant.path.stem)
+        seen_by = [name for name, _ in killers[mutant.module].most_common() if name not in own]
+        for asked in filter(None, (own, seen_by[:LIKELY_FILES], [str(tests)])):
             watch = _Watch(seconds)
             limit_test(LOADING_SECONDS)
             code = pytest.main([*options, "--exitfirst", *asked], plugins=[watch])

@@ -7,6 +7,7 @@ has changed has to be read again.
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from tests.mutation.generate import Mutant
 
@@ -17,8 +18,10 @@ def reasons_in(path: Path) -> dict[str, str]:
     """Return the reason of each mutant that was read, by its key; none when there is no file."""
     if not path.exists():
         return {}
-    by_module: Mapping[str, list[dict[str, str]]] = json.loads(path.read_text(encoding="utf-8"))
-    return {entry["key"]: entry["reason"] for found in by_module.values() for entry in found}
+    by_module: Mapping[str, list[dict[str, Any]]] = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        str(entry["key"]): str(entry["reason"]) for found in by_module.values() for entry in found
+    }
 
 
 def unread(left: Iterable[Mutant], reasons: Mapping[str, str]) -> list[Mutant]:
