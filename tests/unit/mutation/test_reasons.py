@@ -1,4 +1,4 @@
-"""What is kept of the mutants that were read: each once, with its change and a reason of its own."""
+"""What is kept of mutants that were read: each once, with its change and a reason of its own."""
 
 import json
 from collections import Counter
