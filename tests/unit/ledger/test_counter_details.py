@@ -7,7 +7,6 @@ import pytest
 from ledger.approve import Decision
 from ledger.compensation import no_reason_to_undo
 from ledger.counter import perform_counter
-from ledger.errors import ReviewRequired
 from ledger.task import Task
 from ledger.transitions import EffectState, RunState
 from ledger.versions import Versions
@@ -67,19 +66,6 @@ def test_given_a_version_without_the_counter_effect_then_a_person_is_told() -> N
 
     assert world.run().state is RunState.REVIEW
     assert world.run().review_reason == f"no compatible version: {less.version} is not registered"
-    assert made(world) == 0
-
-
-def test_given_a_record_without_the_mark_of_what_it_undoes_then_it_is_not_taken_back() -> None:
-    world = agreed()
-    task = Task(run_id=RUN_ID, epoch=world.run().epoch)
-    world.payments.held[:] = [
-        found.model_copy(update={"mark": None}) for found in world.payments.held
-    ]
-
-    with pytest.raises(ReviewRequired, match=r"take_back: .* the mark of refund.*nothing was sent"):
-        world.perform("take_back", task)
-
     assert made(world) == 0
 
 
